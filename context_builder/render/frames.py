@@ -1,0 +1,46 @@
+"""Frames for text that nobody said: memories, summaries, notes, notices.
+
+Such text is data. It stands in a user message, in a frame that names where it comes
+from and that its own text cannot close, so that it can never pass for a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import quoteattr
+
+from context_builder.items import ContextItem
+from context_builder.messages import Content, TextPart
+
+__all__ = ["frame", "framed_content", "note_text"]
+
+_TAGS = {"memory": "memory", "summary": "summary", "event": "event", "notice": "notice"}
+
+
+def frame(tag: str, text: str, **attributes: str) -> str:
+    """Put text into a frame that it cannot close itself."""
+    closing = re.compile(rf"<(/?\s*{re.escape(tag)}\b)", re.IGNORECASE)
+    inner = closing.sub(r"<\\\1", text)
+    said = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
+    return f"<{tag}{said}>\n{inner}\n</{tag}>"
+
+
+def note_text(text: str) -> str:
+    """Say a system message where the vendor takes none in mid-conversation."""
+    return frame("system-note", text)
+
+
+def framed_content(item: ContextItem) -> Content:
+    """Return an item's content, framed where it is not the speaker's own word."""
+    if item.role != "user" or item.is_spoken or item.source in {"user", "message"}:
+        return item.content
+    tag = _TAGS.get(item.source, "background")
+    attributes = {} if item.source in _TAGS else {"source": item.source}
+    if isinstance(item.content, str):
+        return frame(tag, item.content, **attributes)
+    return tuple(
+        part.model_copy(update={"text": frame(tag, part.text, **attributes)})
+        if isinstance(part, TextPart)
+        else part
+        for part in item.content
+    )

@@ -1,0 +1,281 @@
+"""Says a prompt as OpenAI Chat Completions.
+
+The rules are in the API reference: calls are answered directly behind the message that
+made them, ids have at most 40 characters, a tool message holds no pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_builder.errors import AdapterError
+from context_builder.items import ContextItem, Mark
+from context_builder.messages import Content, Part, ToolCall
+from context_builder.render.adapter import (
+    Capabilities,
+    Count,
+    Problem,
+    Prompt,
+    Rendering,
+)
+from context_builder.render.frames import framed_content
+from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.validate_openai import validate_openai
+from context_builder.tokens import (
+    TokenCounter,
+    counter_for,
+    framing_for,
+    message_tokens,
+    request_overhead,
+    request_tokens,
+    response_format_tokens,
+    tools_tokens,
+)
+
+__all__ = ["OPENAI", "OpenAIChatAdapter", "say_part"]
+
+OPENAI = Capabilities()
+PLACEHOLDER_RESULT = "(no text)"
+_DEFAULT_MODEL = "gpt-4o"
+"""Whose framing counts while no model is named."""
+
+
+class OpenAIChatAdapter:
+    """OpenAI Chat Completions."""
+
+    name = "openai"
+    capabilities = OPENAI
+
+    def render(self, prompt: Prompt) -> Rendering:
+        """Say the prompt; the result belongs to the caller."""
+        messages: list[dict[str, Any]] = []
+        spans: list[tuple[str, int]] = []
+        repairs: list[Mark] = []
+        ids = IdMap(prompt.items, self.capabilities)
+        if prompt.system is not None:
+            spans.append((prompt.system.id, len(messages)))
+            messages.append({"role": "system", "content": prompt.system.text})
+        for item, said in self._said(prompt.items, ids):
+            if not said:
+                repairs.append(Mark(item.id, "repaired", "nothing this vendor can show"))
+            for message in said:
+                spans.append((item.id, len(messages)))
+                messages.append(message)
+        return Rendering(
+            messages=messages,
+            request=self._request(prompt, messages),
+            repairs=tuple(repairs),
+            spans=tuple(spans),
+        )
+
+    def _request(self, prompt: Prompt, messages: list[dict[str, Any]]) -> dict[str, Any]:
+        options = prompt.options
+        asked = {
+            "model": prompt.model,
+            "messages": messages,
+            "tools": [_said_tool(tool) for tool in prompt.tools] or None,
+            "tool_choice": options.tool_choice if prompt.tools else None,
+            "parallel_tool_calls": options.parallel_tool_calls if prompt.tools else None,
+            "max_completion_tokens": options.max_output_tokens,
+            "response_format": options.response_format,
+            "reasoning_effort": options.reasoning_effort,
+            "temperature": options.temperature,
+            "prompt_cache_key": options.prompt_cache_key,
+        }
+        request = {key: value for key, value in asked.items() if value is not None}
+        return request | dict(options.extra or {})
+
+    def _said(
+        self, items: Sequence[ContextItem], ids: IdMap
+    ) -> Iterator[tuple[ContextItem, list[dict[str, Any]]]]:
+        """Say item after item; pictures of results wait for the last result."""
+        waiting: list[dict[str, Any]] = []
+        for number, item in enumerate(items):
+            said = [message] if (message := self._say(item, ids)) else []
+            if item.role == "tool":
+                waiting += _result_pictures(item)
+                follower = items[number + 1] if number + 1 < len(items) else None
+                if follower is None or follower.role != "tool":
+                    said += waiting
+                    waiting = []
+            yield item, said
+
+    def _say(self, item: ContextItem, ids: IdMap | None) -> dict[str, Any] | None:
+        match item.role:
+            case "system":
+                return {"role": "system", "content": item.text}
+            case "user":
+                return _named(
+                    item, {"role": "user", "content": say_content(framed_content(item))}
+                )
+            case "assistant":
+                return self._say_assistant(item, ids)
+            case "tool":
+                call_id = item.tool_call_id or ""
+                return {
+                    "role": "tool",
+                    "tool_call_id": ids.result(call_id) if ids else call_id,
+                    "content": result_text(item),
+                }
+
+    def _say_assistant(
+        self, item: ContextItem, ids: IdMap | None
+    ) -> dict[str, Any] | None:
+        content = item.text or None
+        if content is None and not item.tool_calls:
+            return None
+        message: dict[str, Any] = {"role": "assistant", "content": content}
+        if item.tool_calls:
+            message["tool_calls"] = [
+                _said_call(call, ids.call(item, call.id) if ids else call.id)
+                for call in item.tool_calls
+            ]
+        return _named(item, message)
+
+    def counter(self, model: str | None) -> TokenCounter:
+        """Return the exact counter of the model's encoding; o200k_base without one."""
+        return counter_for(encoding_of(model))
+
+    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+        """Return what the item's messages cost."""
+        framing = framing_for(model or _DEFAULT_MODEL)
+        said = self._say(item, None)
+        pictures = _result_pictures(item) if item.role == "tool" else []
+        return sum(
+            message_tokens(message, count, framing)
+            for message in (*([said] if said else []), *pictures)
+        )
+
+    def fixed_tokens(self, prompt: Prompt, count: Count) -> Mapping[str, int]:
+        """Return the cost of the system prompt, the tools and the framing."""
+        framing = framing_for(prompt.model or _DEFAULT_MODEL)
+        system = prompt.system
+        options = prompt.options
+        return {
+            "system": 0
+            if system is None
+            else message_tokens({"role": "system", "content": system.text}, count, framing),
+            "tools": tools_tokens(
+                [_said_tool(tool) for tool in prompt.tools],
+                count,
+                framing,
+                has_system=system is not None,
+                tool_choice=options.tool_choice,
+            )
+            if prompt.tools
+            else 0,
+            "overhead": request_overhead(framing)
+            + response_format_tokens(options.response_format, count, framing),
+        }
+
+    def request_tokens(self, request: Mapping[str, Any], count: Count) -> int:
+        """Count a finished request from its body."""
+        return request_tokens(
+            request, count, framing_for(request.get("model") or _DEFAULT_MODEL)
+        )
+
+    def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
+        """Return the rules of Chat Completions that the request breaks."""
+        return validate_openai(request)
+
+
+def encoding_of(model: str | None) -> str | None:
+    """Return a model's encoding; o200k_base without a model; None: there is none."""
+    if model is None:
+        return "o200k_base"
+    from context_builder.errors import UnknownModelError
+    from context_builder.tokens import resolve_model
+
+    try:
+        return resolve_model(model).encoding
+    except UnknownModelError:
+        return "o200k_base"
+
+
+def result_text(item: ContextItem) -> str:
+    """Return a result as text; without an error flag, the text says what failed."""
+    text = item.text
+    if not text:
+        return PLACEHOLDER_RESULT
+    if item.is_error and item.source != "repair" and "error" not in text[:200].lower():
+        return f"Error: {text}"
+    return text
+
+
+def _result_pictures(item: ContextItem) -> list[dict[str, Any]]:
+    if isinstance(item.content, str):
+        return []
+    pictures = [say_part(part) for part in item.content if part.type != "text"]
+    if not pictures:
+        return []
+    note = {"type": "text", "text": f"[returned by {item.tool_name or 'the tool'}]"}
+    return [{"role": "user", "content": [note, *pictures]}]
+
+
+def say_content(content: Content) -> str | list[dict[str, Any]]:
+    """Say content: text as text, parts as parts."""
+    return content if isinstance(content, str) else [say_part(part) for part in content]
+
+
+def say_part(part: Part) -> dict[str, Any]:
+    """Say one part in the form that Chat Completions takes.
+
+    Raises:
+        AdapterError: If it takes none, such as a file by address.
+    """
+    match part.type:
+        case "text":
+            return {"type": "text", "text": part.text}
+        case "image":
+            if part.file_id is not None:
+                raise AdapterError(
+                    "Chat Completions takes no picture by file id", adapter="openai"
+                )
+            url = part.url or f"data:{part.media_type or 'image/png'};base64,{part.data}"
+            detail = {"detail": part.detail} if part.detail else {}
+            return {"type": "image_url", "image_url": {"url": url, **detail}}
+        case "audio":
+            sound = {"data": part.data, "format": part.media_type.rpartition("/")[2]}
+            return {"type": "input_audio", "input_audio": sound}
+        case "file":
+            if part.text is not None:
+                return {"type": "text", "text": part.text}
+            if part.url is not None:
+                raise AdapterError(
+                    "Chat Completions takes no file by address", adapter="openai"
+                )
+            named = {"filename": part.filename} if part.filename else {}
+            if part.file_id is not None:
+                return {"type": "file", "file": {"file_id": part.file_id, **named}}
+            media_type = part.media_type or "application/pdf"
+            data = part.data
+            if part.media_type is not None or data is None:
+                data = f"data:{media_type};base64,{part.data}"
+            return {"type": "file", "file": {"file_data": data, **named}}
+
+
+def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:
+    name = clean_name(call.name)
+    if call.type == "custom":
+        said = {"name": name, "input": call.arguments}
+        return {"id": call_id, "type": "custom", "custom": said}
+    said = {"name": name, "arguments": call.arguments}
+    return {"id": call_id, "type": "function", "function": said}
+
+
+def _said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    kind = "custom" if "custom" in tool else "function"
+    said = tool[kind]
+    name = clean_name(said["name"])
+    return dict(tool) if name == said["name"] else {**tool, kind: {**said, "name": name}}
+
+
+def _named(item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:
+    return message if item.name is None else {**message, "name": _clean_person(item.name)}
+
+
+def _clean_person(name: str) -> str:
+    """Return a participant's name without the characters that the API refuses."""
+    cleaned = "".join("_" if char.isspace() or char in "<|\\/>" else char for char in name)
+    return cleaned[:64]

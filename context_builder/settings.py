@@ -1,0 +1,110 @@
+"""Every default once, named, with its unit.
+
+`Settings` says how the decision is made; `RequestOptions` says what the vendor is asked
+besides the messages. Both are immutable: a change of settings is another object, and a
+new decision from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+__all__ = ["ContextClass", "RequestOptions", "Settings", "Shares"]
+
+ContextClass = Literal[
+    "system", "latest_turn", "tool_results", "history", "background"
+]
+"""What the budget is shared between. `history` includes summaries."""
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Shares(_Settings):
+    """Shares of the input budget, from 0 to 1. Soft: what one leaves the others may use."""
+
+    system: float = Field(default=0.15, ge=0, le=1)
+    """System prompt, tool definitions and vendor overhead."""
+    latest_turn: float = Field(default=0.25, ge=0, le=1)
+    """The latest user message and everything after it."""
+    tool_results: float = Field(default=0.30, ge=0, le=1)
+    """Tool calls of earlier turns with their results."""
+    history: float = Field(default=0.25, ge=0, le=1)
+    """Earlier messages and summaries."""
+    background: float = Field(default=0.05, ge=0, le=1)
+    """Memories and recalled passages."""
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        total = sum(self.by_class().values())
+        if abs(total - 1) > 0.001:  # noqa: PLR2004  rounding
+            raise ValueError(f"the shares add up to {total:.3f}, not to 1")
+        return self
+
+    def by_class(self) -> dict[ContextClass, float]:
+        """Return the shares by the name of their class."""
+        return {
+            "system": self.system,
+            "latest_turn": self.latest_turn,
+            "tool_results": self.tool_results,
+            "history": self.history,
+            "background": self.background,
+        }
+
+
+class Settings(_Settings):
+    """How a session decides what the model sees."""
+
+    budget_share: float = Field(default=0.70, gt=0, le=1)
+    """The high-water mark: the input budget as a share of the context window."""
+    low_water: float = Field(default=0.65, gt=0, le=1)
+    """What a compaction goes down to, as a share of the input budget."""
+    room_share: float = Field(default=0.50, gt=0, le=1)
+    """Where the untouchable part is large, a compaction still leaves this share of what
+    it can move at all; without it every message would compact again."""
+    reserve_share: float = Field(default=0.30, ge=0, lt=1)
+    """Most that is kept free for an output nobody limited, as a share of the window."""
+    min_gain_share: float = Field(default=0.05, ge=0, lt=1)
+    """A rung that frees less than this share of the budget is skipped while a later rung
+    can reach the low mark."""
+    shares: Shares = Shares()
+    """How the budget is split between the classes."""
+    decay_per_turn: int = Field(default=5, ge=0, le=100)
+    """Priority points that history loses with every later turn."""
+    history_floor: int = Field(default=30, ge=0, le=100)
+    """History does not decay below this priority."""
+    truncate_at: int = Field(default=80, ge=0, le=100)
+    """From this priority up an item is shortened where it can be; below it is dropped."""
+    keep_recent_rounds: int = Field(default=3, ge=1)
+    """Rounds of tool calls of the current turn whose results stay longest."""
+    min_shortened_tokens: int = Field(default=160, ge=16)
+    """Results are not cut below this size while older rounds can be cleared instead."""
+    tool_result_max_chars: int | None = Field(default=None, ge=0)
+    """Cut every tool result on entry to this many characters, head and tail; None: by
+    the tokens that are left, by structure."""
+
+
+class RequestOptions(_Settings):
+    """What a request asks of the vendor besides the messages. Counted in the budget."""
+
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    """The reply's limit; None: the model's own, of which at most 30 % of the window is
+    kept free."""
+    response_format: Mapping[str, Any] | None = None
+    """The shape of the answer, as OpenAI's `response_format`."""
+    tool_choice: str | Mapping[str, Any] | None = None
+    """`auto`, `none`, `required`, or OpenAI's object that names a function."""
+    parallel_tool_calls: bool | None = None
+    thinking_budget_tokens: int | None = Field(default=None, gt=0)
+    """Tokens that the model may think before it answers, where the vendor takes a number."""
+    reasoning_effort: str | None = None
+    """Such as `low`, `medium`, `high`, where the vendor takes a word."""
+    temperature: float | None = None
+    prompt_cache_key: str | None = None
+    """Routes requests with one prefix to one cache, where the vendor takes such a key."""
+    extra: Mapping[str, Any] | None = None
+    """Further arguments for the vendor's call, passed on as they are."""
