@@ -1,0 +1,55 @@
+"""Decides what a model sees before each call, and says it the way its vendor wants."""
+
+from context_builder.builder import ContextBuilder
+from context_builder.counting import count, count_messages
+from context_builder.errors import (
+    AdapterError,
+    BudgetExceededError,
+    ContextBuilderError,
+    InvalidItemError,
+    SessionConflictError,
+    SessionCorruptedError,
+    StoreError,
+    SummarizerError,
+    UnknownModelError,
+)
+from context_builder.items import ContextItem
+from context_builder.messages import (
+    AudioPart,
+    FilePart,
+    ImagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+)
+from context_builder.report import Outcome, Report
+from context_builder.settings import RequestOptions, Settings, Shares
+from context_builder.tokens import TokenCounter
+
+__all__ = [
+    "AdapterError",
+    "AudioPart",
+    "BudgetExceededError",
+    "ContextBuilder",
+    "ContextBuilderError",
+    "ContextItem",
+    "FilePart",
+    "ImagePart",
+    "InvalidItemError",
+    "Outcome",
+    "ReasoningPart",
+    "Report",
+    "RequestOptions",
+    "SessionConflictError",
+    "SessionCorruptedError",
+    "Settings",
+    "Shares",
+    "StoreError",
+    "SummarizerError",
+    "TextPart",
+    "TokenCounter",
+    "ToolCall",
+    "UnknownModelError",
+    "count",
+    "count_messages",
+]

@@ -1,0 +1,33 @@
+"""What came in: context items, the session log, units, vendor formats read."""
+
+from context_builder.collect.content import is_blank, read_content, read_result
+from context_builder.collect.imports import (
+    Reply,
+    import_formats,
+    read_messages,
+    read_response,
+    read_tools,
+)
+from context_builder.collect.log import (
+    LOG_VERSION,
+    SessionLog,
+    entry_from_dict,
+    entry_to_dict,
+)
+from context_builder.collect.units import Grouper
+
+__all__ = [
+    "LOG_VERSION",
+    "Grouper",
+    "Reply",
+    "SessionLog",
+    "entry_from_dict",
+    "entry_to_dict",
+    "import_formats",
+    "is_blank",
+    "read_content",
+    "read_messages",
+    "read_response",
+    "read_result",
+    "read_tools",
+]

@@ -32,6 +32,9 @@ Count = Callable[[str], int]
 class Capabilities:
     """What a vendor takes, as data. The defaults are OpenAI Chat Completions."""
 
+    providers: tuple[str, ...] = ()
+    """Whose models this target serves, by their name in the table of models; empty:
+    anybody's, as behind an OpenAI-compatible address."""
     system: Literal["message", "field", "fold_into_user"] = "message"
     """Where the system prompt lives; `fold_into_user`: before the first user text."""
     notes: Literal["message", "user"] = "message"

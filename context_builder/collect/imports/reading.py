@@ -10,7 +10,16 @@ from context_builder.collect.content import as_mapping
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
 
-__all__ = ["MessageReader", "Reply", "ResponseReader", "Usage", "need_mapping", "need_str"]
+__all__ = [
+    "Imported",
+    "MessageReader",
+    "Reply",
+    "RequestReader",
+    "ResponseReader",
+    "Usage",
+    "need_mapping",
+    "need_str",
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,6 +48,21 @@ class Reply:
     model: str | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Imported:
+    """A vendor's whole request, read."""
+
+    items: tuple[ContextItem, ...]
+    """The conversation without the system prompt; without ids."""
+    system: str | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
+    """As OpenAI function tools."""
+    lost: tuple[str, ...] = ()
+    """What the library has no place for, as paths such as `messages[2].cache_control`."""
+
+
+RequestReader = Callable[[Mapping[str, Any]], Imported]
+"""Takes the whole body (or SDK arguments) of a request."""
 MessageReader = Callable[[Sequence[object]], list[ContextItem]]
 ResponseReader = Callable[
     [Mapping[str, Any] | Sequence[Mapping[str, Any]]], "Reply | None"

@@ -1,0 +1,1 @@
+"""Measurements: of counting, of decisions on real transcripts, of speed and memory."""

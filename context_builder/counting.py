@@ -1,0 +1,44 @@
+"""Counts texts and messages the way a model's vendor bills them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from context_builder.collect import read_messages, read_tools
+from context_builder.render import Prompt, adapter_for
+
+__all__ = ["count", "count_messages"]
+
+
+def count(text: str, *, model: str | None = None) -> int:
+    """Return the tokens of a text, in the encoding of a model (o200k_base without one).
+
+    Models without a public tokenizer are counted by estimate.
+    """
+    return adapter_for("openai").counter(model).count(text)
+
+
+def count_messages(
+    messages: Iterable[object],
+    *,
+    model: str | None = None,
+    tools: Iterable[Mapping[str, Any]] | None = None,
+) -> int:
+    """Return the input tokens of a request with these messages, framing and tools included.
+
+    Reasoning counts as what it would take where it is sent back.
+
+    Raises:
+        InvalidItemError: If a message is not what Chat Completions takes.
+    """
+    adapter = adapter_for("openai")
+    text_tokens = adapter.counter(model).count
+    items = read_messages(messages)
+    prompt = Prompt(items=(), tools=read_tools(tools or ()), model=model)
+    thoughts = sum(text_tokens(part.text) for item in items for part in item.reasoning)
+    return (
+        thoughts
+        + sum(adapter.item_tokens(item, text_tokens, model=model) for item in items)
+        + sum(adapter.fixed_tokens(prompt, text_tokens).values())
+    )

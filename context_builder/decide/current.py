@@ -1,0 +1,244 @@
+"""The rungs for the current turn: its older rounds, its large results, its question.
+
+The newest round of tool calls and the latest user message stay to the last. They are
+shortened, never left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from context_builder.decide.budget import allowances, demand
+from context_builder.decide.clear import clear_units, to_reference
+from context_builder.decide.evict import evict_units
+from context_builder.decide.rules import Rules, eviction_order
+from context_builder.decide.shorten import (
+    MIN_TOKENS,
+    shorten_arguments,
+    shorten_middle,
+    shorten_text,
+)
+from context_builder.items import ContextItem, Plan, Unit
+from context_builder.messages import Content, Part
+
+__all__ = [
+    "clear_current_rounds",
+    "evict_current_rounds",
+    "latest_user_index",
+    "shorten_current_results",
+    "shorten_latest_round",
+    "shorten_latest_user",
+    "shorten_results_over_share",
+]
+
+_Cutter = Callable[[str, int], str]
+"""Cuts a text to a number of tokens."""
+
+_GRID_TOKENS = 32
+"""Results are cut to multiples of this, so that their lengths do not jitter."""
+
+
+def latest_user_index(plan: Plan) -> int | None:
+    """Return the place of the latest message of the user's own; None: there is none."""
+    for index in range(len(plan.units) - 1, -1, -1):
+        if plan.units[index].starts_turn:
+            return index
+    return None
+
+
+def _rounds(plan: Plan) -> list[int]:
+    """Return the places of the rounds of tool calls of the current turn, in order."""
+    return [
+        index
+        for index, unit in enumerate(plan.units)
+        if unit.kind == "tool" and unit.turn >= plan.current_turn
+    ]
+
+
+def shorten_results_over_share(plan: Plan, rules: Rules) -> Plan:
+    """Make the current turn's results smaller where the turn takes more than its share.
+
+    What other classes leave over is the turn's to use. Rounds before the newest few
+    become references; results of the newest few are cut to one length, large ones first.
+    """
+    tokens = demand(plan)
+    allowed = allowances(tokens, rules.settings.shares, plan.target_tokens)
+    over_tokens = tokens["latest_turn"] - allowed["latest_turn"]
+    excess_tokens = min(over_tokens, plan.tokens - plan.target_tokens)
+    if excess_tokens <= 0:
+        return plan
+    goal = dataclasses.replace(plan, target_tokens=plan.tokens - excess_tokens)
+    rounds = _rounds(plan)
+    recent = rounds[-rules.settings.keep_recent_rounds :]
+    goal = clear_units(goal, rules, rounds[: -rules.settings.keep_recent_rounds])
+    goal = _shorten_evenly(goal, rules, recent, rules.settings.min_shortened_tokens)
+    return dataclasses.replace(goal, target_tokens=plan.target_tokens)
+
+
+def clear_current_rounds(plan: Plan, rules: Rules) -> Plan:
+    """Turn the current turn's rounds but the newest into references, oldest first."""
+    return clear_units(plan, rules, _rounds(plan)[:-1])
+
+
+def shorten_current_results(plan: Plan, rules: Rules) -> Plan:
+    """Cut the results of the newest rounds to one length, large ones first."""
+    recent = _rounds(plan)[-rules.settings.keep_recent_rounds :]
+    return _shorten_evenly(plan, rules, recent, rules.settings.min_shortened_tokens)
+
+
+def evict_current_rounds(plan: Plan, rules: Rules) -> Plan:
+    """Leave out what stands between the latest user message and the newest round."""
+    keep = {latest_user_index(plan), *_rounds(plan)[-1:]}
+    order = [
+        index
+        for index, unit in enumerate(plan.units)
+        if index not in keep and unit.turn >= plan.current_turn
+    ]
+    order.sort(key=eviction_order(plan, rules))
+    return evict_units(plan, order, "over budget: an older part of the current turn")
+
+
+def shorten_latest_round(plan: Plan, rules: Rules) -> Plan:
+    """Cut the newest round as far as need be: arguments and results, then references."""
+    newest = _rounds(plan)[-1:]
+    plan = _shorten_evenly(plan, rules, newest, MIN_TOKENS)
+    if plan.fits:
+        return plan
+    units = list(plan.units)
+    for index in newest:
+        if not units[index].pinned:
+            units[index] = _smaller(units[index], to_reference(units[index], rules))
+    return dataclasses.replace(plan, units=tuple(units))
+
+
+def _smaller(unit: Unit, other: Unit) -> Unit:
+    return other if other.tokens < unit.tokens else unit
+
+
+def _shorten_evenly(
+    plan: Plan, rules: Rules, places: Sequence[int], floor_tokens: int
+) -> Plan:
+    """Cut results and arguments longer than one level down to it, until the plan fits."""
+    excess_tokens = plan.tokens - plan.target_tokens
+    if excess_tokens <= 0:
+        return plan
+    sizes = [
+        size
+        for index in places
+        if not plan.units[index].pinned
+        for size in plan.units[index].sizes
+    ]
+    level_tokens = max(_level(sizes, excess_tokens), floor_tokens)
+    units = list(plan.units)
+    for index in places:
+        if not units[index].pinned:
+            units[index] = _cut_to(units[index], level_tokens, rules)
+    return dataclasses.replace(plan, units=tuple(units))
+
+
+def _level(sizes: Sequence[int], excess_tokens: int) -> int:
+    """Return the length to which the longer ones must be cut to free the excess."""
+    descending = sorted(sizes, reverse=True)
+    total = 0
+    for number, size in enumerate(descending, start=1):
+        total += size
+        follower = descending[number] if number < len(descending) else 0
+        level = (total - excess_tokens) // number
+        if level >= follower:
+            return level - level % _GRID_TOKENS
+    return 0
+
+
+def _cut_to(unit: Unit, level_tokens: int, rules: Rules) -> Unit:
+    items = list(unit.items)
+    sizes = list(unit.sizes)
+    for index, item in enumerate(unit.items):
+        if sizes[index] <= level_tokens:
+            continue
+        short = _cut_item(item, level_tokens, sizes[index], rules)
+        size = rules.ruler.item(short)
+        if size < sizes[index]:
+            items[index], sizes[index] = short, size
+    if tuple(items) == unit.items:
+        return unit
+    return unit.show(
+        tuple(items),
+        tuple(sizes),
+        rendition="shortened" if unit.rendition == "whole" else unit.rendition,
+        reason="over budget: the longest results were cut to one length",
+    )
+
+
+def _cut_item(item: ContextItem, level_tokens: int, size: int, rules: Rules) -> ContextItem:
+    if item.role == "tool":
+        return cut_content(item, level_tokens, size, rules)
+    count = rules.ruler.text
+    over_tokens = size - level_tokens
+    calls = list(item.tool_calls)
+    for number in sorted(range(len(calls)), key=lambda n: -count(calls[n].arguments)):
+        tokens = count(calls[number].arguments)
+        if over_tokens <= 0 or calls[number].type == "custom":
+            continue
+        short = shorten_arguments(
+            calls[number].arguments, max(MIN_TOKENS, tokens - over_tokens), count
+        )
+        over_tokens -= tokens - count(short)
+        calls[number] = dataclasses.replace(calls[number], arguments=short)
+    return dataclasses.replace(item, tool_calls=tuple(calls))
+
+
+def cut_content(item: ContextItem, limit: int, size: int, rules: Rules) -> ContextItem:
+    """Return an item of `size` tokens with its text cut so that `limit` tokens are left."""
+
+    def cut(text: str, limit_tokens: int) -> str:
+        return shorten_text(text, limit_tokens, rules.ruler.text)
+
+    return item.with_content(_cut_longest(item.content, size - limit, rules, cut))
+
+
+def _cut_longest(
+    content: Content, over_tokens: int, rules: Rules, cut: _Cutter
+) -> Content:
+    """Cut text, or the longest text among parts, by so many tokens."""
+    count = rules.ruler.text
+    if isinstance(content, str):
+        return cut(content, max(MIN_TOKENS, count(content) - over_tokens))
+    texts = [n for n, part in enumerate(content) if part.type == "text"]
+    if not texts:
+        return content
+    longest = max(texts, key=lambda n: count(_text_of(content[n])))
+    text = _text_of(content[longest])
+    short = cut(text, max(MIN_TOKENS, count(text) - over_tokens))
+    part = content[longest].model_copy(update={"text": short})
+    return (*content[:longest], part, *content[longest + 1 :])
+
+
+def _text_of(part: Part) -> str:
+    return part.text if part.type == "text" else ""
+
+
+def shorten_latest_user(plan: Plan, rules: Rules) -> Plan:
+    """Cut the latest user message in the middle: the last thing to be touched."""
+    index = latest_user_index(plan)
+    if index is None or plan.units[index].pinned:
+        return plan
+    unit = plan.units[index]
+    item = unit.items[0]
+    over_tokens = plan.tokens - plan.target_tokens
+
+    def cut(text: str, limit_tokens: int) -> str:
+        return shorten_middle(text, limit_tokens, rules.ruler.text)
+
+    short = item.with_content(_cut_longest(item.content, over_tokens, rules, cut))
+    size = rules.ruler.item(short)
+    if size >= unit.tokens:
+        return plan
+    units = list(plan.units)
+    units[index] = unit.show(
+        (short,),
+        (size,),
+        rendition="shortened",
+        reason="over budget: the user's own words were cut in the middle",
+    )
+    return dataclasses.replace(plan, units=tuple(units))

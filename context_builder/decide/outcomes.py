@@ -1,0 +1,143 @@
+"""Tells what a fold decided about every item, for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from context_builder.decide.fold import Fold
+from context_builder.decide.rules import Rules, class_of, importance
+from context_builder.items import Action, ContextItem, Mark, Unit
+from context_builder.report import ClassUse, Outcome
+from context_builder.settings import ContextClass
+
+__all__ = ["class_uses", "outcomes"]
+
+_BY_RENDITION: Mapping[str, Action] = {
+    "whole": "kept",
+    "shortened": "shortened",
+    "reference": "referenced",
+    "summary": "summarized",
+    "absent": "evicted",
+}
+
+
+def outcomes(
+    fold: Fold, rules: Rules, left_out: Mapping[str, Mark], items: Mapping[str, ContextItem]
+) -> tuple[Outcome, ...]:
+    """Return what became of every item of the conversation, in order.
+
+    Args:
+        left_out: Items that stand in no unit, and why.
+        items: Those items, by id.
+    """
+    told: list[tuple[int, Outcome]] = []
+    if fold.system is not None:
+        told.append((-1, _system(fold)))
+    for unit in (*fold.live, *fold.gone.values()):
+        told += [(_number(one.item_id), one) for one in _of_unit(unit, fold.turn, rules)]
+    for item_id, mark in left_out.items():
+        told.append((_number(item_id), _left_out(items[item_id], mark, rules)))
+    told.sort(key=lambda pair: pair[0])
+    return tuple(outcome for _, outcome in told)
+
+
+def _number(item_id: str) -> int:
+    return int(item_id[1:].partition(".")[0])
+
+
+def _system(fold: Fold) -> Outcome:
+    assert fold.system is not None  # noqa: S101  the caller asked
+    tokens = fold.fixed["system"]
+    return Outcome(
+        item_id=fold.system.id,
+        role="system",
+        source=fold.system.source,
+        action="kept",
+        tokens_before=tokens,
+        tokens_after=tokens,
+        reason="",
+        context_class="system",
+        priority=fold.system.priority,
+    )
+
+
+def _left_out(item: ContextItem, mark: Mark, rules: Rules) -> Outcome:
+    return Outcome(
+        item_id=item.id,
+        role=item.role,
+        source=item.source,
+        action=mark.action,
+        tokens_before=rules.ruler.item(item),
+        tokens_after=0,
+        reason=mark.reason,
+        context_class="history",
+        priority=item.priority,
+    )
+
+
+def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
+    rating = importance(unit, turn, rules.settings)
+    told = []
+    for index, item in enumerate(unit.originals):
+        if item.source == "repair":
+            continue
+        action, reason = _fate(unit, index)
+        told.append(
+            Outcome(
+                item_id=item.id,
+                role=item.role,
+                source=item.source,
+                action=action,
+                tokens_before=unit.whole_sizes[index],
+                tokens_after=unit.sizes[index] if unit.is_shown else 0,
+                reason=reason,
+                context_class=class_of(unit, turn),
+                priority=rating,
+            )
+        )
+    return told
+
+
+def _fate(unit: Unit, index: int) -> tuple[Action, str]:
+    """Return what happened to an item; what came last is what is told."""
+    item = unit.originals[index]
+    marks = [mark for mark in unit.marks if mark.item_id == item.id]
+    if not unit.is_shown:
+        last = marks[-1] if marks else None
+        if last is not None and last.action == "deduplicated":
+            return last.action, last.reason
+        return "evicted", unit.reason
+    if unit.items[index] is item:
+        told = [mark for mark in marks if mark.action == "repaired"]
+        if told:
+            return "repaired", "; ".join(mark.reason for mark in told)
+        return _pending(unit, item)
+    if marks and marks[-1].action != "repaired":
+        return marks[-1].action, marks[-1].reason
+    return _BY_RENDITION[unit.rendition], unit.reason
+
+
+def _pending(unit: Unit, item: ContextItem) -> tuple[Action, str]:
+    if item.role != "assistant":
+        return "kept", ""
+    waiting = sum(
+        1 for one in unit.originals if one.role == "tool" and one.source == "repair"
+    )
+    if not waiting:
+        return "kept", ""
+    calls = "a call" if waiting == 1 else f"{waiting} calls"
+    return "repaired", f"{calls} without a result: a stand-in holds the place"
+
+
+def class_uses(fold: Fold, rules: Rules) -> tuple[ClassUse, ...]:
+    """Return what each class takes of the budget."""
+    tokens: dict[ContextClass, int] = {}
+    for unit in fold.live:
+        name = class_of(unit, fold.turn)
+        tokens[name] = tokens.get(name, 0) + unit.tokens
+    tokens["system"] = tokens.get("system", 0) + sum(fold.fixed.values())
+    tokens["history"] = tokens.get("history", 0) + fold.notice_tokens
+    return tuple(
+        ClassUse(name, tokens.get(name, 0), int(fold.limit_tokens * share))
+        for name, share in rules.settings.shares.by_class().items()
+    )

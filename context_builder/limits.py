@@ -1,0 +1,101 @@
+"""Works out the input budget of a request from the model's limits and the settings."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from context_builder.errors import InvalidItemError, UnknownModelError
+from context_builder.settings import RequestOptions, Settings
+from context_builder.tokens import ModelInfo, resolve_model
+
+__all__ = ["Limits", "limits_for"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may take. All figures are tokens."""
+
+    budget_tokens: int
+    """Most input that a request may have: the high-water mark."""
+    context_window: int | None
+    """None: the budget was given, and the model's window does not matter."""
+    reserved_tokens: int
+    """Kept free for the output."""
+
+
+def limits_for(
+    *,
+    model: str | None,
+    max_tokens: int | None,
+    context_window: int | None,
+    options: RequestOptions,
+    settings: Settings,
+) -> Limits:
+    """Return the limits of a request.
+
+    An explicit `max_tokens` wins. Otherwise the budget is `budget_share` of the window,
+    never more than the window less the output that is kept free, and never more than
+    the model's own ceiling for input. Kept free is what the caller asked for; unasked,
+    the model's largest output, at most `reserve_share` of the window.
+
+    Raises:
+        InvalidItemError: If nothing says how large the budget is, or no room is left.
+        UnknownModelError: If the window would have to be guessed.
+    """
+    info = _known(model, is_needed=max_tokens is None and context_window is None)
+    if max_tokens is not None:
+        if max_tokens <= 0:
+            raise InvalidItemError(
+                f"max_tokens must be positive; it is {max_tokens}", field="max_tokens"
+            )
+        window = context_window or (info.context_window if info else None)
+        return Limits(max_tokens, window, reserved_tokens=0)
+    window = context_window or (info.context_window if info else 0)
+    if window <= 0:
+        raise InvalidItemError(
+            "nothing says how large the budget is: pass model=, context_window= or "
+            "max_tokens= (tokens)",
+            field="max_tokens",
+        )
+    return _from_window(window, info, options, settings)
+
+
+def _known(model: str | None, *, is_needed: bool) -> ModelInfo | None:
+    if model is None:
+        return None
+    try:
+        return resolve_model(model)
+    except UnknownModelError:
+        if is_needed:
+            raise
+        return None
+
+
+def _from_window(
+    window: int, info: ModelInfo | None, options: RequestOptions, settings: Settings
+) -> Limits:
+    reserved = _reserved(window, info, options, settings)
+    free = window if info is not None and info.separate_output else window - reserved
+    ceilings = [int(window * settings.budget_share), free]
+    if info is not None and info.max_input_tokens is not None:
+        ceilings.append(info.max_input_tokens)
+    budget = min(ceilings)
+    if budget <= 0:
+        raise InvalidItemError(
+            f"an output of {reserved:,} tokens leaves no room for input in a window of "
+            f"{window:,}",
+            field="max_output_tokens",
+            value=reserved,
+        )
+    return Limits(budget, window, reserved)
+
+
+def _reserved(
+    window: int, info: ModelInfo | None, options: RequestOptions, settings: Settings
+) -> int:
+    asked = max(options.max_output_tokens or 0, options.thinking_budget_tokens or 0)
+    largest = info.max_output_tokens if info else None
+    if asked:
+        return min(asked, largest) if largest else asked
+    unasked = int(window * settings.reserve_share)
+    return min(unasked, largest) if largest else unasked

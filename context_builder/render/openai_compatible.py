@@ -1,0 +1,387 @@
+"""Says a prompt as the vendors take it that speak Chat Completions with an accent.
+
+One adapter for all of them: what they differ in is a `Dialect`. Which messages there
+are is decided here, item by item; how they follow one another, in `chat_turns`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_builder.errors import AdapterError, UnknownModelError
+from context_builder.items import ContextItem
+from context_builder.messages import Content, FilePart, ImagePart, Part, ToolCall
+from context_builder.render.adapter import (
+    Capabilities,
+    Count,
+    Problem,
+    Prompt,
+    Rendering,
+)
+from context_builder.render.chat_turns import FIRST_USER, Turns
+from context_builder.render.described import (
+    call_text,
+    described,
+    described_part,
+    framed_result,
+    function_arguments,
+)
+from context_builder.render.dialect import Dialect, asked_of, said_tools
+from context_builder.render.estimated_tokens import (
+    json_tokens,
+    message_tokens,
+    tools_tokens,
+)
+from context_builder.render.frames import framed_content, note_text
+from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.openai_chat import clean_person, result_text, say_part
+from context_builder.render.validate_openai_compatible import (
+    validate_openai_compatible,
+)
+from context_builder.tokens import TokenCounter, counter_for, resolve_model
+
+__all__ = ["OPENAI_COMPATIBLE", "CompatAdapter", "Messages"]
+
+OPENAI_COMPATIBLE = Dialect(name="openai-compatible")
+
+Messages = list[dict[str, Any]]
+
+
+class CompatAdapter:
+    """Any vendor that a `Dialect` describes; by itself, any base URL."""
+
+    def __init__(self, dialect: Dialect = OPENAI_COMPATIBLE) -> None:
+        self.dialect = dialect
+
+    @property
+    def name(self) -> str:
+        """The name by which the target is asked for."""
+        return self.dialect.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this vendor takes."""
+        return self.dialect.capabilities
+
+    # --- rendering ------------------------------------------------------------------
+
+    def render(self, prompt: Prompt) -> Rendering:
+        """Say the prompt; the result belongs to the caller.
+
+        Raises:
+            AdapterError: If there is nothing to say, or the assistant has the last word
+                where the vendor refuses that.
+        """
+        turns = Turns(
+            merges=self.capabilities.merges_neighbours or self._folds_system,
+            user_first=self.capabilities.user_first,
+            bridge=self.dialect.bridge,
+        )
+        if prompt.system is not None:
+            turns.add(prompt.system.id, self._say_system(prompt.system.text))
+        self._say_items(prompt, turns)
+        self._check_edges(prompt, turns)
+        return self._rendering(prompt, turns)
+
+    @property
+    def _folds_system(self) -> bool:
+        return self.capabilities.system == "fold_into_user"
+
+    def _say_system(self, text: str) -> dict[str, Any]:
+        role = "user" if self._folds_system else "system"
+        return {"role": role, "content": text}
+
+    def _say_items(self, prompt: Prompt, turns: Turns) -> None:
+        ids = IdMap(prompt.items, self.capabilities)
+        pictures: list[Part] = []
+        later_calls: deque[tuple[str, dict[str, Any]]] = deque()
+        for item, follower in _with_follower(prompt.items):
+            self._report_hidden(item, turns)
+            said = deque(self._say(item, ids, prompt.model))
+            if item.role == "assistant":
+                if not said:
+                    turns.repair(item.id, "nothing this vendor can show")
+                    continue
+                turns.add(item.id, said.popleft())
+                later_calls = deque((item.id, message) for message in said)
+                continue
+            # A split call stands right before its own result; the first one is said.
+            turns.add(item.id, said.popleft())
+            if item.role == "tool" and later_calls:
+                turns.add(*later_calls.popleft())
+            pictures += self._result_pictures(item)
+            if pictures and (follower is None or follower.role != "tool"):
+                turns.add(item.id, self._say_pictures(item, pictures))
+                pictures = []
+
+    def _report_hidden(self, item: ContextItem, turns: Turns) -> None:
+        if isinstance(item.content, str):
+            return
+        hidden = {
+            part.type for part in item.content if not self._shows(part, item.role)
+        }
+        for kind in sorted(hidden):
+            turns.repair(item.id, f"{kind} described in words: not taken here")
+
+    def _check_edges(self, prompt: Prompt, turns: Turns) -> None:
+        if not any(span[0] != _id(prompt.system) for span in turns.spans):
+            raise AdapterError(
+                "there is no message to send; add a user message", adapter=self.name
+            )
+        if self.capabilities.assistant_last or turns.messages[-1]["role"] != "assistant":
+            return
+        raise AdapterError(
+            f"{self.name} refuses a conversation that ends with the assistant; add a "
+            "user message",
+            adapter=self.name,
+            item_id=turns.spans[-1][0],
+        )
+
+    def _rendering(self, prompt: Prompt, turns: Turns) -> Rendering:
+        asked, notes = self._asked(prompt)
+        for note in notes:
+            turns.repair("", note)
+        model = {"model": asked.pop("model")} if "model" in asked else {}
+        return Rendering(
+            messages=turns.messages,
+            request={**model, "messages": turns.messages, **asked},
+            repairs=tuple(turns.repairs),
+            spans=tuple(turns.spans),
+        )
+
+    def _asked(self, prompt: Prompt) -> tuple[dict[str, Any], list[str]]:
+        """Return the arguments besides the messages, and notes on what is not said."""
+        return asked_of(prompt, self.dialect)
+
+    # --- one item -------------------------------------------------------------------
+
+    def _say(self, item: ContextItem, ids: IdMap | None, model: str | None) -> Messages:
+        """Say one item; of several messages, all but the first wait for a result."""
+        match item.role:
+            case "system":
+                return [self._say_note(item)]
+            case "user":
+                said = {"role": "user", **self._user_content(framed_content(item))}
+                return [self._named(item, said)]
+            case "assistant":
+                return self._say_assistant(item, ids, model)
+            case "tool":
+                call_id = item.tool_call_id or ""
+                return [
+                    self._say_result(item, ids.result(call_id) if ids else call_id)
+                ]
+
+    def _say_note(self, item: ContextItem) -> dict[str, Any]:
+        if self.capabilities.notes == "message":
+            return {"role": "system", "content": item.text}
+        return {"role": "user", "content": note_text(item.text)}
+
+    def _user_content(self, content: Content) -> dict[str, Any]:
+        """Return the fields of a user message that say the content."""
+        if isinstance(content, str):
+            return {"content": content}
+        return {"content": _flat([self._say_part(part, "user") for part in content])}
+
+    def _say_part(self, part: Part, role: str) -> dict[str, Any]:
+        if self._shows(part, role):
+            return self._shown(part)
+        return {"type": "text", "text": described_part(part)}
+
+    def _shown(self, part: Part) -> dict[str, Any]:
+        """Say a part that the vendor takes."""
+        return say_part(part)
+
+    def _shows(self, part: Part, role: str) -> bool:
+        """Say whether a part can be shown in a message of this role, or behind it."""
+        if part.type == "text" or (isinstance(part, FilePart) and part.text is not None):
+            return True
+        if role in {"assistant", "system"}:
+            return False
+        return self._takes(part)
+
+    def _takes(self, part: Part) -> bool:
+        """Say whether the vendor takes such a part from a user."""
+        match part.type:
+            case "image":
+                return self.capabilities.images and part.file_id is None
+            case "file":
+                return self.capabilities.files and part.url is None
+            case "audio":
+                return self.capabilities.audio
+            case _:
+                return True
+
+    def _named(self, item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:
+        if item.name is None or message["role"] not in self.dialect.named_roles:
+            return message
+        return {**message, "name": clean_person(item.name)}
+
+    def _say_assistant(
+        self, item: ContextItem, ids: IdMap | None, model: str | None
+    ) -> Messages:
+        calls = [
+            self._said_call(call, ids.call(item, call.id) if ids else call.id)
+            for call in item.tool_calls
+        ]
+        text = described(item)
+        if self.capabilities.tool_role == "user_text":
+            text = "\n\n".join(filter(None, [text, *map(call_text, item.tool_calls)]))
+            calls = []
+        if not text and not calls:
+            return []
+        first, later = (calls, []) if self.dialect.parallel_calls else _split(calls)
+        reasoning = self._reasoning(item, model)
+        said = [{"role": "assistant", **self._content(text), **reasoning}]
+        if first:
+            said[0]["tool_calls"] = first
+        fill = {key: self.dialect.reasoning_fill or " " for key in reasoning}
+        said += [
+            {"role": "assistant", **self._content(""), **fill, "tool_calls": [call]}
+            for call in later
+        ]
+        return [self._named(item, message) for message in said]
+
+    def _content(self, text: str) -> dict[str, Any]:
+        if text or self.dialect.null_content == "empty":
+            return {"content": text}
+        return {} if self.dialect.null_content == "omit" else {"content": None}
+
+    def _said_call(self, call: ToolCall, call_id: str) -> dict[str, Any]:
+        said = {"name": clean_name(call.name), "arguments": function_arguments(call)}
+        return {"id": call_id, "type": "function", "function": said}
+
+    def _reasoning(self, item: ContextItem, model: str | None) -> dict[str, str]:
+        field = self.dialect.reasoning_field
+        bare = (model or "").rpartition("/")[2]
+        if field is None or bare.startswith(self.dialect.refuses_reasoning or ("\0",)):
+            return {}
+        if self.dialect.reasoning_on == "calls" and not item.tool_calls:
+            return {}
+        text = "".join(self._own_reasoning(item))
+        if not text and item.tool_calls:
+            text = self.dialect.reasoning_fill or ""
+        return {field: text} if text else {}
+
+    def _own_reasoning(self, item: ContextItem) -> Iterator[str]:
+        # Histories read as OpenAI's do not say which compatible vendor wrote them.
+        own = {self.capabilities.reasoning, self.name, "openai-compatible"}
+        return (part.text for part in item.reasoning if part.provider in own)
+
+    def _say_result(self, item: ContextItem, call_id: str) -> dict[str, Any]:
+        text = self._result_text(item)
+        if self.capabilities.tool_role == "user_text":
+            return {"role": "user", "content": framed_result(item, text)}
+        return {"role": "tool", "tool_call_id": call_id, "content": text}
+
+    def _result_text(self, item: ContextItem) -> str:
+        """Return a result as text; what is not shown behind it is named in it."""
+        if isinstance(item.content, str):
+            return result_text(item)
+        named = [
+            part.text if part.type == "text" else described_part(part)
+            for part in item.content
+            if part.type == "text" or not self._takes(part)
+        ]
+        return result_text(item.with_content("\n".join(named)))
+
+    def _result_pictures(self, item: ContextItem) -> list[Part]:
+        """Return what of a result has to be shown in a user message behind it."""
+        if item.role != "tool" or isinstance(item.content, str):
+            return []
+        return [part for part in item.content if part.type != "text" and self._takes(part)]
+
+    def _say_pictures(self, item: ContextItem, pictures: Sequence[Part]) -> dict[str, Any]:
+        note = {"type": "text", "text": f"[returned by {item.tool_name or 'the tool'}]"}
+        said = [self._shown(part) for part in pictures]
+        return {"role": "user", "content": [note, *said]}
+
+    # --- counting -------------------------------------------------------------------
+
+    def counter(self, model: str | None) -> TokenCounter:
+        """Return the model's own counter where it is public, otherwise an estimate."""
+        try:
+            return counter_for(resolve_model(model).encoding if model else None)
+        except UnknownModelError:
+            return counter_for(None)
+
+    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+        """Return what the item's messages cost, a bridge before them included."""
+        said = self._say(item, None, model)
+        if pictures := self._result_pictures(item):
+            said.append(self._say_pictures(item, pictures))
+        tokens = sum(self._message_tokens(message, count, model) for message in said)
+        if self.dialect.bridge is not None:
+            bridge = {"role": "assistant", "content": self.dialect.bridge}
+            users = sum(message["role"] == "user" for message in said)
+            tokens += users * self._message_tokens(bridge, count, model)
+        return tokens
+
+    def _message_tokens(
+        self, message: Mapping[str, Any], count: Count, model: str | None
+    ) -> int:
+        return message_tokens(message, count, self.dialect.framing, model)
+
+    def fixed_tokens(self, prompt: Prompt, count: Count) -> Mapping[str, int]:
+        """Return the cost of the system prompt, the tools and the framing."""
+        system = prompt.system
+        overhead = self.dialect.framing.request + self._format_tokens(prompt, count)
+        if self.capabilities.user_first:
+            first = {"role": "user", "content": FIRST_USER}
+            overhead += self._message_tokens(first, count, prompt.model)
+        return {
+            "system": 0
+            if system is None
+            else self._message_tokens(self._say_system(system.text), count, prompt.model),
+            "tools": tools_tokens(
+                said_tools(prompt, self.dialect), count, self.dialect.framing
+            ),
+            "overhead": overhead,
+        }
+
+    def _format_tokens(self, prompt: Prompt, count: Count) -> int:
+        return json_tokens(self._asked(prompt)[0].get("response_format"), count)
+
+    def request_tokens(self, request: Mapping[str, Any], count: Count) -> int:
+        """Count a finished request from its body."""
+        model = request.get("model")
+        return (
+            self.dialect.framing.request
+            + sum(
+                self._message_tokens(message, count, model)
+                for message in request["messages"]
+            )
+            + tools_tokens(request.get("tools") or (), count, self.dialect.framing)
+            + json_tokens(request.get("response_format"), count)
+        )
+
+    def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
+        """Return the rules of the vendor that the request breaks."""
+        return validate_openai_compatible(request, self.dialect.rules)
+
+
+def _with_follower(
+    items: Sequence[ContextItem],
+) -> Iterator[tuple[ContextItem, ContextItem | None]]:
+    for number, item in enumerate(items):
+        yield item, items[number + 1] if number + 1 < len(items) else None
+
+
+def _id(item: ContextItem | None) -> str | None:
+    return None if item is None else item.id
+
+
+def _split(calls: Messages) -> tuple[Messages, Messages]:
+    return calls[:1], calls[1:]
+
+
+def _flat(parts: Messages) -> str | Messages:
+    """Return parts as text where nothing but text is among them."""
+    if all(part["type"] == "text" for part in parts):
+        return "\n".join(part["text"] for part in parts)
+    return parts
+
+
+def _is_address(part: ImagePart) -> bool:
+    return part.url is not None

@@ -1,0 +1,236 @@
+"""Says a prompt as OpenAI Responses: arguments of `client.responses.create`.
+
+The list is ours, not the vendor's: nothing is stored (`store` is false), and reasoning
+travels encrypted. A message or a call goes out without the id it once had, for an id
+makes the vendor look for the reasoning that stood before it; `call_id` joins a call to
+its result. Reasoning goes back byte for byte, in front of what followed it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_builder.errors import AdapterError, UnknownModelError
+from context_builder.items import ContextItem, Mark
+from context_builder.messages import ReasoningPart, ToolCall
+from context_builder.render.adapter import (
+    Capabilities,
+    Count,
+    Problem,
+    Prompt,
+    Rendering,
+)
+from context_builder.render.frames import framed_content
+from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.openai_responses_parts import said_parts, said_result
+from context_builder.render.openai_responses_request import asked_for
+from context_builder.render.openai_responses_tokens import (
+    body_tokens,
+    fixed_tokens,
+    said_tokens,
+)
+from context_builder.render.validate_openai_responses import (
+    validate_openai_responses,
+)
+from context_builder.tokens import TokenCounter, counter_for, resolve_model
+
+__all__ = ["OPENAI_RESPONSES", "OpenAIResponsesAdapter"]
+
+NAME = "openai-responses"
+OPENAI_RESPONSES = Capabilities(
+    system="field",
+    id_chars=64,
+    images_in_results=True,
+    audio=False,
+    reasoning=NAME,
+)
+_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+
+
+class OpenAIResponsesAdapter:
+    """OpenAI Responses, with the conversation kept on our side."""
+
+    name = NAME
+    capabilities = OPENAI_RESPONSES
+
+    def render(self, prompt: Prompt) -> Rendering:
+        """Say the prompt; the result belongs to the caller.
+
+        Raises:
+            AdapterError: If there is nothing to say.
+        """
+        said: list[dict[str, Any]] = []
+        spans: list[tuple[str, int]] = []
+        repairs: list[Mark] = []
+        ids = IdMap(prompt.items, self.capabilities)
+        custom: frozenset[str] = frozenset()
+        for item in prompt.items:
+            if item.tool_calls:
+                custom = _custom_calls(item)
+            pieces, marks = _say(item, ids, custom, prompt.model)
+            spans += [(item.id, len(said) + number) for number in range(len(pieces))]
+            said += pieces
+            repairs += [Mark(item.id, "repaired", reason) for reason in marks]
+        if not said:
+            raise AdapterError(
+                "there is no message to send; add a user message", adapter=self.name
+            )
+        return Rendering(
+            messages=said,
+            request=asked_for(prompt, said),
+            repairs=tuple(repairs),
+            spans=tuple(spans),
+        )
+
+    def counter(self, model: str | None) -> TokenCounter:
+        """Return the exact counter of the model's encoding; o200k_base without one."""
+        return counter_for(_encoding_of(model))
+
+    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+        """Return what the item's pieces cost."""
+        pieces, _ = _say(item, None, _custom_calls(item), model)
+        return said_tokens(pieces, count, model)
+
+    def fixed_tokens(self, prompt: Prompt, count: Count) -> Mapping[str, int]:
+        """Return the cost of the instructions, the tools and the framing."""
+        return fixed_tokens(asked_for(prompt, []), count)
+
+    def request_tokens(self, request: Mapping[str, Any], count: Count) -> int:
+        """Count a finished request from its body."""
+        return body_tokens(request, count)
+
+    def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
+        """Return the rules of the Responses API that the request breaks."""
+        return validate_openai_responses(request)
+
+
+def _encoding_of(model: str | None) -> str | None:
+    if model is None:
+        return "o200k_base"
+    try:
+        return resolve_model(model).encoding
+    except UnknownModelError:
+        return "o200k_base"
+
+
+def _custom_calls(item: ContextItem) -> frozenset[str]:
+    return frozenset(call.id for call in item.tool_calls if call.type == "custom")
+
+
+_Said = tuple[list[dict[str, Any]], list[str]]
+"""The pieces of an item, and what was done to it because of the vendor."""
+
+
+def _say(
+    item: ContextItem, ids: IdMap | None, custom: frozenset[str], model: str | None
+) -> _Said:
+    match item.role:
+        case "system":
+            return [{"role": "developer", "content": item.text}], []
+        case "user":
+            content, marks = said_parts(framed_content(item))
+            if not content:
+                return [], ["nothing this vendor can show"]
+            return [{"role": "user", "content": content}], marks
+        case "assistant":
+            return _say_assistant(item, ids, model)
+        case "tool":
+            call_id = item.tool_call_id or ""
+            output, marks = said_result(item)
+            kind = "custom_tool_call_output" if call_id in custom else _OUTPUT
+            named = ids.result(call_id) if ids else call_id
+            return [{"type": kind, "call_id": named, "output": output}], marks
+
+
+_OUTPUT = "function_call_output"
+
+
+def _say_assistant(item: ContextItem, ids: IdMap | None, model: str | None) -> _Said:
+    own = [part for part in item.reasoning if _goes_back(part, model)]
+    marks = ["reasoning of another model left out"] * (len(own) < len(item.reasoning))
+    text, lost = _spoken(item)
+    marks += lost
+    if not text and not item.tool_calls and not any(map(_is_state, own)):
+        return [], [*marks, "nothing this vendor can show"]
+    places = _places(item, len(own)) if len(own) == len(item.reasoning) else ()
+    pieces: list[dict[str, Any]] = []
+    blocks = iter([dict(part.data or {}) for part in own])
+    first = len(own) - sum(places)
+    pieces += _take(blocks, first)
+    if text:
+        pieces.append({"role": "assistant", "content": text, **_phase(item)})
+    for number, call in enumerate(item.tool_calls):
+        pieces += _take(blocks, places[number] if places else 0)
+        pieces.append(_said_call(call, ids.call(item, call.id) if ids else call.id))
+    return pieces, marks
+
+
+def _take(blocks: Iterator[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+    return [next(blocks) for _ in range(number)]
+
+
+def _places(item: ContextItem, blocks: int) -> tuple[int, ...]:
+    """Say how many blocks stand directly before each call, where they came so."""
+    wanted = tuple(
+        int(_marks(call.extra).get("reasoning_before") or 0) for call in item.tool_calls
+    )
+    return wanted if sum(wanted) <= blocks else ()
+
+
+def _spoken(item: ContextItem) -> tuple[str, list[str]]:
+    """Return an assistant's words. There is no place for a picture of its own."""
+    content, marks = said_parts(item.content, is_text_only=True)
+    if isinstance(content, str):
+        return content, marks
+    return "\n".join(part["text"] for part in content if part["text"]), marks
+
+
+def _goes_back(part: ReasoningPart, model: str | None) -> bool:
+    """Say whether a block may be sent: ours, of this model, and whole.
+
+    What is encrypted only the model that wrote it can read. Without its encrypted
+    content a block of reasoning means the vendor's store, and there is nothing there.
+    """
+    if part.provider != NAME or not part.data:
+        return False
+    if part.data.get("type") == "reasoning" and not (
+        part.data.get("encrypted_content") or part.data.get("content")
+    ):
+        return False
+    return part.model is None or model is None or _base(part.model) == _base(model)
+
+
+def _base(model: str) -> str:
+    return _SNAPSHOT.sub("", model.lower().rpartition("/")[2])
+
+
+def _is_state(part: ReasoningPart) -> bool:
+    """Say whether a block says something by itself, as reasoning alone does not."""
+    return part.data is not None and part.data.get("type") != "reasoning"
+
+
+def _marks(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    marks = (extra or {}).get(NAME)
+    return marks if isinstance(marks, Mapping) else {}
+
+
+def _phase(item: ContextItem) -> dict[str, Any]:
+    phase = _marks((item.metadata or {}).get("extra")).get("phase")
+    return {"phase": phase} if phase in ("commentary", "final_answer") else {}
+
+
+def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:
+    name = clean_name(call.name)
+    if call.type == "custom":
+        kind = "custom_tool_call"
+        return {"type": kind, "call_id": call_id, "name": name, "input": call.arguments}
+    namespace = _marks(call.extra).get("namespace")
+    return {
+        "type": "function_call",
+        "call_id": call_id,
+        "name": name,
+        "arguments": call.arguments,
+        **({"namespace": namespace} if namespace else {}),
+    }

@@ -1,0 +1,108 @@
+"""The arguments of `client.responses.create` besides the conversation itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from context_builder.render.adapter import Prompt
+from context_builder.render.ids import clean_name
+from context_builder.settings import RequestOptions
+
+__all__ = ["asked_for", "said_tool"]
+
+_THINKS = re.compile(r"(?:^|/)(?:o\d|gpt-(?:[5-9]|\d\d)|gpt-oss|codex|computer-use)")
+_CHATS = re.compile(r"-chat\b")
+"""`gpt-5-chat-latest` is called like its family, and does not reason."""
+
+
+def asked_for(prompt: Prompt, said: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the keyword arguments of the call."""
+    options = prompt.options
+    tools = [said_tool(tool) for tool in prompt.tools]
+    asked = {
+        "model": prompt.model,
+        "instructions": prompt.system.text if prompt.system is not None else None,
+        "input": said,
+        "tools": tools or None,
+        "tool_choice": _said_choice(options.tool_choice) if tools else None,
+        "parallel_tool_calls": options.parallel_tool_calls if tools else None,
+        "max_output_tokens": options.max_output_tokens,
+        "text": _said_format(options.response_format),
+        "reasoning": _said_effort(options),
+        "temperature": options.temperature,
+        "prompt_cache_key": options.prompt_cache_key,
+        "store": False,
+        "include": ["reasoning.encrypted_content"] if _thinks(prompt.model) else None,
+    }
+    request = {key: value for key, value in asked.items() if value is not None}
+    return request | dict(options.extra or {})
+
+
+def _thinks(model: str | None) -> bool:
+    """Say whether a model gives reasoning back; others refuse to be asked for it."""
+    if model is None:
+        return True
+    name = model.lower().removeprefix("ft:")
+    return _THINKS.search(name) is not None and _CHATS.search(name) is None
+
+
+def _said_effort(options: RequestOptions) -> dict[str, Any] | None:
+    effort = options.reasoning_effort
+    return {"effort": effort} if effort is not None else None
+
+
+def said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Say a tool the flat way. Of a hand-written schema, `strict` must be denied."""
+    if "custom" in tool:
+        custom = tool["custom"]
+        said = {"type": "custom", **custom, "name": clean_name(custom["name"])}
+        if "format" in custom:
+            said["format"] = _said_grammar(custom["format"])
+        return said
+    function = tool["function"]
+    return {
+        "type": "function",
+        "name": clean_name(function["name"]),
+        **_given(function, "description"),
+        "parameters": function.get("parameters") or _NO_PARAMETERS,
+        "strict": bool(function.get("strict")),
+    }
+
+
+_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+
+
+def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: values[name] for name in names if values.get(name) is not None}
+
+
+def _said_grammar(given: Mapping[str, Any]) -> dict[str, Any]:
+    inner = given.get("grammar")
+    if isinstance(inner, Mapping):
+        return {"type": "grammar", **inner}
+    return dict(given)
+
+
+def _said_choice(choice: str | Mapping[str, Any] | None) -> str | dict[str, Any] | None:
+    if choice is None or isinstance(choice, str):
+        return choice
+    kind = choice.get("type")
+    inner = choice.get(str(kind))
+    if not isinstance(inner, Mapping):
+        return dict(choice)
+    if kind == "allowed_tools":
+        tools = [_said_choice(tool) for tool in inner.get("tools") or ()]
+        return {"type": kind, "mode": inner.get("mode", "auto"), "tools": tools}
+    return {"type": kind, "name": clean_name(str(inner["name"]))}
+
+
+def _said_format(asked: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if asked is None:
+        return None
+    inner = asked.get("json_schema")
+    if not isinstance(inner, Mapping):
+        return {"format": dict(asked)}
+    shown = _given(inner, "name", "description", "schema", "strict")
+    return {"format": {"type": "json_schema", **shown}}

@@ -1,0 +1,2 @@
+"""stub"""
+def validate_openai_responses(request): return []

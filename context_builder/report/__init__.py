@@ -1,0 +1,5 @@
+"""What became of every item, and why: for people as a table, for programs as data."""
+
+from context_builder.report.report import ClassUse, Outcome, Report
+
+__all__ = ["ClassUse", "Outcome", "Report"]

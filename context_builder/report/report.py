@@ -1,0 +1,91 @@
+"""The report of one decision. It holds sizes, names and reasons, never content."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from context_builder.items import Action
+from context_builder.report.table import table
+from context_builder.settings import ContextClass
+
+__all__ = ["ClassUse", "Outcome", "Report"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one item."""
+
+    item_id: str
+    role: str
+    source: str
+    action: Action
+    tokens_before: int
+    """What the item would take whole, framing included."""
+    tokens_after: int
+    """What it takes in the request."""
+    reason: str
+    """Why it is not whole; empty for what was kept."""
+    context_class: ContextClass
+    """Which share of the budget it counts in."""
+    priority: int
+    """How important it is now, 0 to 100."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the model sees all of it."""
+        return self.action == "kept" or (
+            self.action == "repaired" and self.tokens_after >= self.tokens_before > 0
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ClassUse:
+    """How much of the budget one class takes, beside its share."""
+
+    name: ContextClass
+    tokens: int
+    share_tokens: int
+    """Its share of the budget. Soft: it may take what others leave."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Report:
+    """Why a request looks as it does."""
+
+    target: str
+    model: str | None
+    budget_tokens: int
+    context_window: int | None
+    """None: the budget was given, and no model was named."""
+    tokens: int
+    """Input tokens of the request: messages, tools and framing."""
+    is_exact: bool
+    """Whether the tokens were counted; otherwise they are an estimate."""
+    parts: Mapping[str, int]
+    """`system`, `tools`, `overhead`, `notice` and `messages`, in tokens."""
+    outcomes: tuple[Outcome, ...]
+    """One for every item of the conversation, in order."""
+    classes: tuple[ClassUse, ...]
+    compactions: int
+    """How often the session has been compacted for this target so far."""
+    prefix_moves: tuple[str, ...]
+    """Each time that the beginning of the request changed, and why. In between, each
+    request begins with the one before."""
+    revision: int
+    """The revision of the session that this is about."""
+    repairs: tuple[str, ...] = ()
+    """What the vendor's rules made necessary: moved, merged, put in."""
+
+    @property
+    def removed(self) -> tuple[Outcome, ...]:
+        """What the model does not see whole."""
+        return tuple(outcome for outcome in self.outcomes if not outcome.is_whole)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, ready for JSON."""
+        return dataclasses.asdict(self)
+
+    def __str__(self) -> str:
+        return table(self)

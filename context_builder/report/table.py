@@ -1,0 +1,81 @@
+"""Prints a report as a plain table that reads well in a terminal, a log or a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from context_builder.report.report import Outcome, Report
+
+__all__ = ["table"]
+
+_HEADS = ("item", "from", "what", "before", "after", "why")
+_RIGHT = {3, 4}
+_RUN = 3
+"""From so many items alike in a row on, one line says it for all."""
+
+
+def table(report: Report) -> str:
+    """Return the report as text: one line an item, then the classes and the totals."""
+    rows = [_HEADS, *_rows(report.outcomes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
+    lines = [_line(row, widths) for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
+    return "\n".join([*lines, "", *_classes(report), "", _total(report)])
+
+
+def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    start = 0
+    while start < len(outcomes):
+        end = start + 1
+        while end < len(outcomes) and _is_alike(outcomes[start], outcomes[end]):
+            end += 1
+        run = outcomes[start:end]
+        rows += [_row(run)] if len(run) >= _RUN else [_row([one]) for one in run]
+        start = end
+    return rows
+
+
+def _is_alike(one: Outcome, other: Outcome) -> bool:
+    return (one.action, one.reason) == (other.action, other.reason)
+
+
+def _row(run: Sequence[Outcome]) -> tuple[str, ...]:
+    first, last = run[0], run[-1]
+    name = first.item_id if len(run) == 1 else f"{first.item_id}-{last.item_id}"
+    return (
+        name,
+        first.source if len(run) == 1 else f"{len(run)} items",
+        first.action,
+        f"{sum(outcome.tokens_before for outcome in run):,}",
+        f"{sum(outcome.tokens_after for outcome in run):,}",
+        first.reason,
+    )
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [
+        cell.rjust(width) if column in _RIGHT else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return "  ".join(cells).rstrip()
+
+
+def _classes(report: Report) -> list[str]:
+    return [
+        f"{use.name:<13} {use.tokens:>9,} of {use.share_tokens:>9,} tokens"
+        for use in report.classes
+    ]
+
+
+def _total(report: Report) -> str:
+    share = report.tokens / report.budget_tokens if report.budget_tokens else 0
+    about = "" if report.is_exact else "about "
+    return (
+        f"{about}{report.tokens:,} of {report.budget_tokens:,} tokens ({share:.0%}) "
+        f"for {report.target}{f' {report.model}' if report.model else ''}; "
+        f"{report.compactions} compaction{'' if report.compactions == 1 else 's'}, "
+        f"{len(report.removed)} of {len(report.outcomes)} items not whole"
+    )

@@ -1,0 +1,206 @@
+"""Joins the tiers for one target: the log grouped, decided, and ready to be said.
+
+Each target (vendor, model and budget) has its own fold, made on first use and brought
+up to date when it is asked. The log is the only thing that targets share.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from context_builder.collect import Grouper, SessionLog
+from context_builder.decide import Fold, Rules, class_uses, outcomes
+from context_builder.errors import BudgetExceededError
+from context_builder.items import ContextItem
+from context_builder.limits import Limits
+from context_builder.render import Prompt, ProviderAdapter, Rendering
+from context_builder.report import Report
+from context_builder.settings import RequestOptions, Settings
+
+__all__ = ["SessionRuler", "Target", "TargetKey"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TargetKey:
+    """What a request is for."""
+
+    name: str
+    model: str | None
+    max_tokens: int | None
+
+
+class SessionRuler:
+    """Measures in one target's tokens, and each text once."""
+
+    __slots__ = ("_adapter", "_count", "_counts", "_model")
+
+    def __init__(
+        self,
+        adapter: ProviderAdapter,
+        model: str | None,
+        count: Callable[[str], int],
+        counts: dict[str, int],
+    ) -> None:
+        self._adapter = adapter
+        self._model = model
+        self._count = count
+        self._counts = counts
+
+    def text(self, text: str) -> int:
+        """Return the tokens of a text."""
+        tokens = self._counts.get(text)
+        if tokens is None:
+            tokens = self._counts[text] = self._count(text)
+        return tokens
+
+    def item(self, item: ContextItem) -> int:
+        """Return what an item costs in a request."""
+        return self._adapter.item_tokens(item, self.text, model=self._model)
+
+
+class Target:
+    """One target's decision, kept up to date with the log."""
+
+    def __init__(
+        self,
+        key: TargetKey,
+        *,
+        adapter: ProviderAdapter,
+        ruler: SessionRuler,
+        limits: Limits,
+        settings: Settings,
+        options: RequestOptions,
+        is_exact: bool,
+    ) -> None:
+        self.key = key
+        self.limits = limits
+        self._adapter = adapter
+        self._options = options
+        self._ruler = ruler
+        self._rules = Rules(ruler, settings)
+        self._is_exact = is_exact
+        self._grouper = Grouper()
+        self._fold = Fold(
+            limit_tokens=limits.budget_tokens,
+            rules=self._rules,
+            measure_fixed=self._fixed_tokens,
+        )
+        self._position = 0
+        self._rendered: tuple[int, Rendering] | None = None
+        self._reported: tuple[int, Report] | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Input tokens of the request as decided."""
+        return self._fold.tokens
+
+    @property
+    def compactions(self) -> int:
+        """How often the session has been compacted for this target."""
+        return self._fold.compactions
+
+    def is_current(self, log: SessionLog) -> bool:
+        """Say whether the request that was rendered last is still the right one."""
+        return self._rendered is not None and self._rendered[0] == log.revision
+
+    def catch_up(self, log: SessionLog) -> None:
+        """Take in what was logged since the last time."""
+        if self._position == len(log):
+            return
+        for entry in log.since(self._position):
+            self._fold.advance(self._grouper.feed(entry))
+            self._position += 1
+
+    def rendering(self, log: SessionLog) -> Rendering:
+        """Return the request, made once a revision. It is shared: copy it to hand it out.
+
+        Raises:
+            BudgetExceededError: If what may not be left out is larger than the budget.
+            AdapterError: If the vendor cannot express it.
+        """
+        if self._rendered is not None and self._rendered[0] == log.revision:
+            return self._rendered[1]
+        self._require_fit(log)
+        rendering = self._adapter.render(self._prompt())
+        self._rendered = (log.revision, rendering)
+        return rendering
+
+    def _require_fit(self, log: SessionLog) -> None:
+        self.catch_up(log)
+        parts = self._fold.excess
+        if parts is not None:
+            raise BudgetExceededError(
+                needed_tokens=sum(parts.values()),
+                limit_tokens=self.limits.budget_tokens,
+                parts=parts,
+            )
+
+    def _prompt(self) -> Prompt:
+        fold = self._fold
+        items = [item for unit in fold.live for item in unit.items]
+        stable = sum(len(unit.items) for unit in fold.live[: fold.stable_units])
+        if fold.notice is not None:
+            items.insert(0, fold.notice)
+            stable += 1
+        return Prompt(
+            items=tuple(items),
+            system=fold.system,
+            tools=fold.tools,
+            model=self.key.model,
+            options=self._options,
+            stable_items=stable,
+        )
+
+    def _fixed_tokens(
+        self, system: ContextItem | None, tools: tuple[Mapping[str, Any], ...]
+    ) -> Mapping[str, int]:
+        prompt = Prompt(
+            items=(),
+            system=system,
+            tools=tools,
+            model=self.key.model,
+            options=self._options,
+        )
+        return self._adapter.fixed_tokens(prompt, self._ruler.text)
+
+    def report(self, log: SessionLog) -> Report:
+        """Return what became of every item, made once a revision.
+
+        Raises:
+            BudgetExceededError: As `rendering`.
+            AdapterError: As `rendering`.
+        """
+        if self._reported is not None and self._reported[0] == log.revision:
+            return self._reported[1]
+        rendering = self.rendering(log)
+        fold = self._fold
+        report = Report(
+            target=self.key.name,
+            model=self.key.model,
+            budget_tokens=self.limits.budget_tokens,
+            context_window=self.limits.context_window,
+            tokens=fold.tokens,
+            is_exact=self._is_exact,
+            parts={
+                **fold.fixed,
+                "notice": fold.notice_tokens,
+                "messages": fold.tokens
+                - fold.notice_tokens
+                - sum(fold.fixed.values()),
+            },
+            outcomes=outcomes(
+                fold,
+                self._rules,
+                self._grouper.left_out,
+                {item_id: log.find(item_id) for item_id in self._grouper.left_out},
+            ),
+            classes=class_uses(fold, self._rules),
+            compactions=fold.compactions,
+            prefix_moves=tuple(fold.prefix_moves),
+            revision=log.revision,
+            repairs=tuple(f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs),
+        )
+        self._reported = (log.revision, report)
+        return report
