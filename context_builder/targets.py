@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from context_builder.collect import Grouper, SessionLog
-from context_builder.decide import Fold, Rules, class_uses, outcomes
+from context_builder.decide import Fold, Rules, class_uses, outcomes, pending_calls
 from context_builder.errors import BudgetExceededError
 from context_builder.items import ContextItem
 from context_builder.limits import Limits
@@ -139,8 +139,8 @@ class Target:
 
     def _prompt(self) -> Prompt:
         fold = self._fold
-        items = [item for unit in fold.live for item in unit.items]
-        stable = sum(len(unit.items) for unit in fold.live[: fold.stable_units])
+        items = [item for unit in fold.shown.live for item in unit.items]
+        stable = sum(len(unit.items) for unit in fold.shown.live[: fold.stable_units])
         if fold.notice is not None:
             items.insert(0, fold.notice)
             stable += 1
@@ -199,6 +199,7 @@ class Target:
             classes=class_uses(fold, self._rules),
             compactions=fold.compactions,
             prefix_moves=tuple(fold.prefix_moves),
+            pending_calls=pending_calls(fold),
             revision=log.revision,
             repairs=tuple(f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs),
         )

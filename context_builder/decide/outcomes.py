@@ -10,7 +10,7 @@ from context_builder.items import Action, ContextItem, Mark, Unit
 from context_builder.report import ClassUse, Outcome
 from context_builder.settings import ContextClass
 
-__all__ = ["class_uses", "outcomes"]
+__all__ = ["class_uses", "outcomes", "pending_calls"]
 
 _BY_RENDITION: Mapping[str, Action] = {
     "whole": "kept",
@@ -33,7 +33,7 @@ def outcomes(
     told: list[tuple[int, Outcome]] = []
     if fold.system is not None:
         told.append((-1, _system(fold)))
-    for unit in (*fold.live, *fold.gone.values()):
+    for unit in (*fold.shown.live, *fold.shown.gone.values()):
         told += [(_number(one.item_id), one) for one in _of_unit(unit, fold.turn, rules)]
     for item_id, mark in left_out.items():
         told.append((_number(item_id), _left_out(items[item_id], mark, rules)))
@@ -132,7 +132,7 @@ def _pending(unit: Unit, item: ContextItem) -> tuple[Action, str]:
 def class_uses(fold: Fold, rules: Rules) -> tuple[ClassUse, ...]:
     """Return what each class takes of the budget."""
     tokens: dict[ContextClass, int] = {}
-    for unit in fold.live:
+    for unit in fold.shown.live:
         name = class_of(unit, fold.turn)
         tokens[name] = tokens.get(name, 0) + unit.tokens
     tokens["system"] = tokens.get("system", 0) + sum(fold.fixed.values())
@@ -140,4 +140,14 @@ def class_uses(fold: Fold, rules: Rules) -> tuple[ClassUse, ...]:
     return tuple(
         ClassUse(name, tokens.get(name, 0), int(fold.limit_tokens * share))
         for name, share in rules.settings.shares.by_class().items()
+    )
+
+
+def pending_calls(fold: Fold) -> int:
+    """Return how many calls in the request still wait for their result."""
+    return sum(
+        1
+        for unit in fold.shown.live
+        for item in unit.originals
+        if item.role == "tool" and item.source == "repair"
     )

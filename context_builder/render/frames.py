@@ -14,6 +14,8 @@ from context_builder.messages import Content, TextPart
 
 __all__ = ["frame", "framed_content", "note_text"]
 
+_LINE_CHARS = 80
+"""Text up to this length stands in one line with its frame."""
 _TAGS = {"memory": "memory", "summary": "summary", "event": "event", "notice": "notice"}
 
 
@@ -22,7 +24,8 @@ def frame(tag: str, text: str, **attributes: str) -> str:
     closing = re.compile(rf"<(/?\s*{re.escape(tag)}\b)", re.IGNORECASE)
     inner = closing.sub(r"<\\\1", text)
     said = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
-    return f"<{tag}{said}>\n{inner}\n</{tag}>"
+    line = "\n" if "\n" in inner or len(inner) > _LINE_CHARS else ""
+    return f"<{tag}{said}>{line}{inner}{line}</{tag}>"
 
 
 def note_text(text: str) -> str:

@@ -73,6 +73,9 @@ class Report:
     prefix_moves: tuple[str, ...]
     """Each time that the beginning of the request changed, and why. In between, each
     request begins with the one before."""
+    pending_calls: int
+    """Calls that still wait for their result; stand-ins hold their places, and the
+    results will replace them."""
     revision: int
     """The revision of the session that this is about."""
     repairs: tuple[str, ...] = ()

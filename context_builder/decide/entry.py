@@ -1,0 +1,81 @@
+"""Cuts a tool's result when it comes in, where it is too large for what is left.
+
+Without this, one huge result would push the whole conversation out of the request
+before it was its own turn to be shortened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from context_builder.decide.current import cut_content
+from context_builder.decide.rules import Rules
+from context_builder.decide.shorten import truncate_chars
+from context_builder.items import ContextItem, Mark, Unit
+
+__all__ = ["cap_results"]
+
+_GRID_TOKENS = 64
+"""Results are cut to multiples of this, so that nearly equal rooms give one cut."""
+
+
+def cap_results(
+    unit: Unit,
+    rules: Rules,
+    *,
+    known: Sequence[ContextItem],
+    others_tokens: int,
+    limit_tokens: int,
+) -> Unit:
+    """Return a tool unit with its new results cut to what is left, or to their share.
+
+    Args:
+        unit: The unit as it would be shown.
+        rules: What to measure with.
+        known: Results that were there before; they stay as they are.
+        others_tokens: What the request takes without this unit.
+        limit_tokens: The budget.
+    """
+    if unit.kind != "tool" or unit.pinned:
+        return unit
+    seen = {id(item) for item in known}
+    for index, item in enumerate(unit.items):
+        is_new = id(unit.originals[index]) not in seen
+        if item.role == "tool" and item.source != "repair" and is_new:
+            rest_tokens = others_tokens + unit.tokens - unit.sizes[index]
+            unit = _cap(unit, index, rules, rest_tokens, limit_tokens)
+    return unit
+
+
+def _cap(unit: Unit, index: int, rules: Rules, rest_tokens: int, limit: int) -> Unit:
+    item, size = unit.items[index], unit.sizes[index]
+    short, reason = _cut_chars(item, rules), "longer than tool_result_max_chars"
+    if short is None:
+        share_tokens = int(limit * rules.settings.shares.latest_turn)
+        room_tokens = max(share_tokens, limit - rest_tokens)
+        if size <= room_tokens:
+            return unit
+        room_tokens -= room_tokens % _GRID_TOKENS
+        short = cut_content(item, room_tokens, size, rules)
+        reason = "larger than what was left"
+    short_size = rules.ruler.item(short)
+    if short_size >= size:
+        return unit
+    return dataclasses.replace(
+        unit,
+        items=(*unit.items[:index], short, *unit.items[index + 1 :]),
+        sizes=(*unit.sizes[:index], short_size, *unit.sizes[index + 1 :]),
+        rendition="shortened" if unit.rendition == "whole" else unit.rendition,
+        reason=unit.reason or reason,
+        marks=(*unit.marks, Mark(item.id, "shortened", f"on entry: {reason}")),
+    )
+
+
+def _cut_chars(item: ContextItem, rules: Rules) -> ContextItem | None:
+    limit_chars = rules.settings.tool_result_max_chars
+    if limit_chars is None or not isinstance(item.content, str):
+        return None
+    if len(item.content) <= limit_chars:
+        return None
+    return item.with_content(truncate_chars(item.content, limit_chars))

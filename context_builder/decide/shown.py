@@ -1,0 +1,95 @@
+"""Where every unit is: shown, in order, or gone. Nothing is forgotten."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from context_builder.items import Unit
+
+__all__ = ["Shown"]
+
+
+class Shown:
+    """The units of a fold: the live ones in order, the absent ones by id."""
+
+    __slots__ = ("_ids", "gone", "live", "tokens")
+
+    def __init__(self) -> None:
+        self._ids: list[int] = []
+        self.live: list[Unit] = []
+        """What is shown, in order."""
+        self.gone: dict[int, Unit] = {}
+        """What is absent, by id."""
+        self.tokens = 0
+        """What the live units take."""
+
+    def __contains__(self, unit_id: int) -> bool:
+        return unit_id in self.gone or self._place(unit_id) is not None
+
+    def _place(self, unit_id: int) -> int | None:
+        index = bisect_left(self._ids, unit_id)
+        is_there = index < len(self._ids) and self._ids[index] == unit_id
+        return index if is_there else None
+
+    def get(self, unit_id: int) -> Unit | None:
+        """Return a unit, live or gone; None: there is none of this id."""
+        index = self._place(unit_id)
+        return self.gone.get(unit_id) if index is None else self.live[index]
+
+    def is_last(self, unit_id: int) -> bool:
+        """Say whether nothing live comes after this unit."""
+        return not self._ids or self._ids[-1] <= unit_id
+
+    def append(self, unit: Unit) -> None:
+        """Add the newest unit."""
+        if not unit.is_shown:
+            self.gone[unit.id] = unit
+            return
+        self.live.append(unit)
+        self._ids.append(unit.id)
+        self.tokens += unit.tokens
+
+    def put(self, unit: Unit) -> None:
+        """Put another version of a unit in its place; it may come back from absence."""
+        index = self._place(unit.id)
+        if index is not None:
+            self.tokens -= self.live[index].tokens
+        if not unit.is_shown:
+            if index is not None:
+                del self.live[index], self._ids[index]
+            self.gone[unit.id] = unit
+            return
+        self.tokens += unit.tokens
+        if index is not None:
+            self.live[index] = unit
+            return
+        self.gone.pop(unit.id, None)
+        index = bisect_left(self._ids, unit.id)
+        self.live.insert(index, unit)
+        self._ids.insert(index, unit.id)
+
+    def pop(self, unit_id: int) -> Unit:
+        """Forget a unit that its owner took out, and return it.
+
+        Raises:
+            KeyError: If there is none of this id.
+        """
+        index = self._place(unit_id)
+        if index is None:
+            return self.gone.pop(unit_id)
+        del self._ids[index]
+        unit = self.live.pop(index)
+        self.tokens -= unit.tokens
+        return unit
+
+    def decide(self, units: Iterable[Unit]) -> None:
+        """Take over a decision about all live units."""
+        self.live = []
+        for unit in units:
+            if unit.is_shown:
+                self.live.append(unit)
+            else:
+                self.gone[unit.id] = unit
+        self._ids = [unit.id for unit in self.live]
+        self.tokens = sum(unit.tokens for unit in self.live)
