@@ -24,6 +24,7 @@ from context_builder.messages import Content, Part
 
 __all__ = [
     "clear_current_rounds",
+    "drop_notice",
     "evict_current_rounds",
     "latest_user_index",
     "shorten_current_results",
@@ -35,6 +36,9 @@ __all__ = [
 _Cutter = Callable[[str, int], str]
 """Cuts a text to a number of tokens."""
 
+_LEAST_USER_TOKENS = 24
+"""The latest user message is not cut below this: less would say nothing."""
+_HEAD_CHARS = 4
 _GRID_TOKENS = 32
 """Results are cut to multiples of this, so that their lengths do not jitter."""
 
@@ -198,24 +202,34 @@ def cut_content(item: ContextItem, limit: int, size: int, rules: Rules) -> Conte
 
 
 def _cut_longest(
-    content: Content, over_tokens: int, rules: Rules, cut: _Cutter
+    content: Content,
+    over_tokens: int,
+    rules: Rules,
+    cut: _Cutter,
+    floor_tokens: int = MIN_TOKENS,
 ) -> Content:
     """Cut text, or the longest text among parts, by so many tokens."""
     count = rules.ruler.text
     if isinstance(content, str):
-        return cut(content, max(MIN_TOKENS, count(content) - over_tokens))
+        return cut(content, max(floor_tokens, count(content) - over_tokens))
     texts = [n for n, part in enumerate(content) if part.type == "text"]
     if not texts:
         return content
     longest = max(texts, key=lambda n: count(_text_of(content[n])))
     text = _text_of(content[longest])
-    short = cut(text, max(MIN_TOKENS, count(text) - over_tokens))
+    short = cut(text, max(floor_tokens, count(text) - over_tokens))
     part = content[longest].model_copy(update={"text": short})
     return (*content[:longest], part, *content[longest + 1 :])
 
 
 def _text_of(part: Part) -> str:
     return part.text if part.type == "text" else ""
+
+
+def drop_notice(plan: Plan, rules: Rules) -> Plan:
+    """Give up the line about left-out messages: the user's own words come first."""
+    del rules
+    return dataclasses.replace(plan, notice_tokens=0)
 
 
 def shorten_latest_user(plan: Plan, rules: Rules) -> Plan:
@@ -230,10 +244,12 @@ def shorten_latest_user(plan: Plan, rules: Rules) -> Plan:
     def cut(text: str, limit_tokens: int) -> str:
         return shorten_middle(text, limit_tokens, rules.ruler.text)
 
-    short = item.with_content(_cut_longest(item.content, over_tokens, rules, cut))
+    short = item.with_content(
+        _cut_longest(item.content, over_tokens, rules, cut, _LEAST_USER_TOKENS)
+    )
     size = rules.ruler.item(short)
-    if size >= unit.tokens:
-        return plan
+    if size >= unit.tokens or short.text[:_HEAD_CHARS] != item.text[:_HEAD_CHARS]:
+        return plan  # a marker alone is not what the user said: better an error
     units = list(plan.units)
     units[index] = unit.show(
         (short,),

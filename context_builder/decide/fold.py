@@ -174,7 +174,7 @@ class Fold:
             limit_tokens=self.limit_tokens,
             current_turn=self.turn,
             notice_tokens=self._rules.ruler.item(notice_item(_MOST_LEFT_OUT)),
-            has_gap=self.notice is not None,
+            has_gap=self.evicted_items > 0,
         )
         lower = descend(plan, self._rules)
         if lower.fits_limit:
@@ -183,21 +183,26 @@ class Fold:
             self.excess = self._parts(lower)
 
     def _untouchable_tokens(self) -> int:
-        latest = self._users[-1][0] if self._users else None
-        return sum(self.fixed.values()) + sum(
-            unit.tokens
-            for unit in self.shown.live
-            if unit.pinned or unit.id == latest
-        )
+        """Return what must stay, as far as a compaction has to plan around it.
+
+        A huge latest message counts as half the budget: it will be cut, and what
+        answers it needs room as well.
+        """
+        tokens = sum(self.fixed.values())
+        tokens += sum(unit.tokens for unit in self.shown.live if unit.pinned)
+        latest = self.shown.get(self._users[-1][0]) if self._users else None
+        if latest is not None and not latest.pinned:
+            tokens += min(latest.tokens, self.limit_tokens // 2)
+        return tokens
 
     def _apply(self, plan: Plan) -> None:
         for before, after in zip(self.shown.live, plan.units, strict=True):
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
         self.shown.decide(plan.units)
-        if plan.has_gap:
-            self.notice = notice_item(self.evicted_items)
-            self.notice_tokens = self._rules.ruler.item(self.notice)
+        is_told = plan.has_gap and plan.notice_tokens > 0
+        self.notice = notice_item(self.evicted_items) if is_told else None
+        self.notice_tokens = self._rules.ruler.item(self.notice) if self.notice else 0
         self.compactions += 1
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append("compaction")
@@ -212,8 +217,6 @@ class Fold:
             else:
                 name = "pinned" if unit.pinned else "current turn"
             parts[name] = parts.get(name, 0) + unit.tokens
-        if plan.has_gap:
-            parts["notice"] = plan.notice_tokens
         return {name: tokens for name, tokens in parts.items() if tokens}
 
 

@@ -12,6 +12,7 @@ import dataclasses
 from context_builder.decide.clear import clear_old_results
 from context_builder.decide.current import (
     clear_current_rounds,
+    drop_notice,
     evict_current_rounds,
     shorten_current_results,
     shorten_latest_round,
@@ -45,6 +46,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(shorten_current_results, needs_limit=True),
     Rung(evict_current_rounds, needs_limit=True),
     Rung(shorten_latest_round, needs_limit=True),
+    Rung(drop_notice, needs_limit=True),
     Rung(shorten_latest_user, needs_limit=True),
 )
 """From the cheapest loss to the dearest."""
