@@ -527,6 +527,11 @@ class ContextBuilder:
             return self._log.items
 
     @property
+    def log(self) -> SessionLog:
+        """All that happened, append-only: what a store keeps. Only doors add to it."""
+        return self._log
+
+    @property
     def revision(self) -> int:
         """Moves on with every real change."""
         return self._log.revision

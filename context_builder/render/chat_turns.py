@@ -7,10 +7,12 @@ stands before it alone, so that a longer conversation begins with the shorter on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.items import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["FIRST_USER", "Turns", "join_content"]
 
@@ -24,7 +26,11 @@ class Turns:
     """The messages of one request, in the making."""
 
     def __init__(
-        self, *, merges: bool = False, user_first: bool = False, bridge: str | None = None
+        self,
+        *,
+        merges: bool = False,
+        user_first: bool = False,
+        bridge: str | None = None,
     ) -> None:
         self._merges = merges
         self._user_first = user_first

@@ -7,13 +7,17 @@ Calls and results that become text stand in frames that their own text cannot cl
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
-from context_builder.items import ContextItem
 from context_builder.messages import AudioPart, FilePart, ImagePart, Part, ToolCall
 from context_builder.render.frames import frame
 from context_builder.render.ids import clean_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from context_builder.items import ContextItem
 
 __all__ = [
     "call_text",
@@ -22,6 +26,8 @@ __all__ = [
     "framed_result",
     "function_arguments",
     "function_tool",
+    "is_text",
+    "person_name",
 ]
 
 _BASE64_BYTES = 0.75
@@ -29,32 +35,28 @@ _KIB = 1024
 
 
 def described_part(part: Part) -> str:
-    """Name a part that is not shown: its kind, its name or address, its size."""
-    if part.type == "text":
-        return part.text
-    facts = [fact for fact in (_identity(part), part_kind(part), _size(part)) if fact]
-    return f"[{part.type} not shown: {', '.join(facts)}]" if facts else _bare(part)
+    """Return a text as it is; name another part: kind, name or address, type, size."""
+    if part.type == "text" or (part.type == "file" and part.text is not None):
+        return part.text or ""
+    said = ", ".join(filter(None, [_identity(part), part.media_type, _size(part)]))
+    return f"[{part.type} not shown: {said}]" if said else f"[{part.type} not shown]"
 
 
 def described(item: ContextItem) -> str:
     """Return the text of an item, its other parts named in their places."""
     if isinstance(item.content, str):
         return item.content
-    return "\n".join(
-        part.text
-        if part.type == "file" and part.text is not None
-        else described_part(part)
-        for part in item.content
-    )
+    return "\n".join(map(described_part, item.content))
 
 
-def part_kind(part: ImagePart | FilePart | AudioPart) -> str:
-    """Return the media type, where it is known."""
-    return part.media_type or ""
+def is_text(part: Part) -> bool:
+    """Say whether a part is text, or a document that is given as text."""
+    return part.type == "text" or (part.type == "file" and part.text is not None)
 
 
-def _bare(part: Part) -> str:
-    return f"[{part.type} not shown]"
+def person_name(name: str) -> str:
+    """Return a participant's name without the characters that no API takes."""
+    return re.sub(r"[\s<|\\/>]", "_", name)[:64]
 
 
 def _identity(part: ImagePart | FilePart | AudioPart) -> str:

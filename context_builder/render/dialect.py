@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from context_builder.render.adapter import Capabilities, Prompt
 from context_builder.render.described import function_tool
@@ -18,13 +18,24 @@ from context_builder.render.validate_openai_compatible import (
     COMPATIBLE_RULES,
     FamilyRules,
 )
-from context_builder.settings import RequestOptions
 
-__all__ = ["COMPATIBLE", "Dialect", "asked_of", "json_schema_of", "said_tools"]
+if TYPE_CHECKING:
+    from context_builder.settings import RequestOptions
+
+__all__ = [
+    "COMPATIBLE",
+    "Dialect",
+    "asked_of",
+    "json_schema_of",
+    "said_tools",
+    "without_none",
+]
 
 _ALL_CHOICES = frozenset({"auto", "none", "required", "named"})
 _FUNCTION_KEYS = frozenset({"name", "description", "parameters"})
+_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
+ReasoningField = Literal["reasoning_content", "reasoning", "thinking"]
 Thinking = Literal["effort", "switch", "switch_and_effort", "enable_and_budget"]
 
 COMPATIBLE = Capabilities(
@@ -56,7 +67,7 @@ class Dialect:
     """The content of a message that only calls."""
     named_roles: frozenset[str] = frozenset()
     """Roles whose messages may carry a participant's name."""
-    reasoning_field: Literal["reasoning_content", "reasoning"] | None = None
+    reasoning_field: ReasoningField | None = None
     """Where reasoning goes back; None: it does not."""
     reasoning_on: Literal["calls", "all"] = "calls"
     """Which of the assistant's messages carry it."""
@@ -74,6 +85,8 @@ class Dialect:
     """Whether the temperature may be set."""
     function_keys: frozenset[str] = _FUNCTION_KEYS
     """What a function's definition may hold."""
+    needs_parameters: bool = False
+    """Whether a function without parameters has to say so."""
 
 
 # --- the request besides its messages -------------------------------------------------
@@ -81,11 +94,20 @@ class Dialect:
 
 def said_tools(prompt: Prompt, dialect: Dialect) -> list[dict[str, Any]]:
     """Return the tools as the vendor's function tools."""
-    return [function_tool(tool, keep=dialect.function_keys) for tool in prompt.tools]
+    tools = [function_tool(tool, keep=dialect.function_keys) for tool in prompt.tools]
+    if dialect.needs_parameters:
+        for tool in tools:
+            tool["function"].setdefault("parameters", dict(_NO_PARAMETERS))
+    return tools
+
+
+def without_none(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that say something."""
+    return {key: value for key, value in asked.items() if value is not None}
 
 
 def asked_of(prompt: Prompt, dialect: Dialect) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments besides the messages, and what of the options is not said."""
+    """Return the arguments besides the messages, and notes on what is not said."""
     options = prompt.options
     notes: list[str] = []
     asked, body = _THINKING[dialect.thinking](options, notes)
@@ -103,8 +125,7 @@ def asked_of(prompt: Prompt, dialect: Dialect) -> tuple[dict[str, Any], list[str
     body |= extra.pop("extra_body", None) or {}
     if body:
         extra["extra_body"] = body
-    said = {key: value for key, value in asked.items() if value is not None}
-    return said | extra, notes
+    return without_none(asked) | extra, notes
 
 
 def _choice(

@@ -7,12 +7,9 @@ are is decided here, item by item; how they follow one another, in `chat_turns`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import AdapterError, UnknownModelError
-from context_builder.items import ContextItem
-from context_builder.messages import Content, FilePart, ImagePart, Part, ToolCall
 from context_builder.render.adapter import (
     Capabilities,
     Count,
@@ -27,6 +24,8 @@ from context_builder.render.described import (
     described_part,
     framed_result,
     function_arguments,
+    is_text,
+    person_name,
 )
 from context_builder.render.dialect import Dialect, asked_of, said_tools
 from context_builder.render.estimated_tokens import (
@@ -36,11 +35,17 @@ from context_builder.render.estimated_tokens import (
 )
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap, clean_name
-from context_builder.render.openai_chat import clean_person, result_text, say_part
+from context_builder.render.openai_chat import result_text, say_part
 from context_builder.render.validate_openai_compatible import (
     validate_openai_compatible,
 )
 from context_builder.tokens import TokenCounter, counter_for, resolve_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from context_builder.items import ContextItem
+    from context_builder.messages import Content, Part, ToolCall
 
 __all__ = ["OPENAI_COMPATIBLE", "CompatAdapter", "Messages"]
 
@@ -51,6 +56,9 @@ Messages = list[dict[str, Any]]
 
 class CompatAdapter:
     """Any vendor that a `Dialect` describes; by itself, any base URL."""
+
+    format_key = "response_format"
+    """The argument that says the shape of the answer."""
 
     def __init__(self, dialect: Dialect = OPENAI_COMPATIBLE) -> None:
         self.dialect = dialect
@@ -107,8 +115,8 @@ class CompatAdapter:
                 turns.add(item.id, said.popleft())
                 later_calls = deque((item.id, message) for message in said)
                 continue
-            # A split call stands right before its own result; the first one is said.
             turns.add(item.id, said.popleft())
+            # Where calls are split, the next one stands right before its own result.
             if item.role == "tool" and later_calls:
                 turns.add(*later_calls.popleft())
             pictures += self._result_pictures(item)
@@ -126,23 +134,24 @@ class CompatAdapter:
             turns.repair(item.id, f"{kind} described in words: not taken here")
 
     def _check_edges(self, prompt: Prompt, turns: Turns) -> None:
-        if not any(span[0] != _id(prompt.system) for span in turns.spans):
-            raise AdapterError(
-                "there is no message to send; add a user message", adapter=self.name
-            )
-        if self.capabilities.assistant_last or turns.messages[-1]["role"] != "assistant":
+        if len(turns.spans) == (prompt.system is not None):
+            empty = "there is no message to send; add a user message"
+            raise AdapterError(empty, adapter=self.name)
+        if (
+            self.capabilities.assistant_last
+            or turns.messages[-1]["role"] != "assistant"
+        ):
             return
-        raise AdapterError(
+        ended = (
             f"{self.name} refuses a conversation that ends with the assistant; add a "
-            "user message",
-            adapter=self.name,
-            item_id=turns.spans[-1][0],
+            "user message"
         )
+        raise AdapterError(ended, adapter=self.name, item_id=turns.spans[-1][0])
 
     def _rendering(self, prompt: Prompt, turns: Turns) -> Rendering:
         asked, notes = self._asked(prompt)
         for note in notes:
-            turns.repair("", note)
+            turns.repair("request", note)
         model = {"model": asked.pop("model")} if "model" in asked else {}
         return Rendering(
             messages=turns.messages,
@@ -169,9 +178,7 @@ class CompatAdapter:
                 return self._say_assistant(item, ids, model)
             case "tool":
                 call_id = item.tool_call_id or ""
-                return [
-                    self._say_result(item, ids.result(call_id) if ids else call_id)
-                ]
+                return [self._say_result(item, ids.result(call_id) if ids else call_id)]
 
     def _say_note(self, item: ContextItem) -> dict[str, Any]:
         if self.capabilities.notes == "message":
@@ -195,7 +202,7 @@ class CompatAdapter:
 
     def _shows(self, part: Part, role: str) -> bool:
         """Say whether a part can be shown in a message of this role, or behind it."""
-        if part.type == "text" or (isinstance(part, FilePart) and part.text is not None):
+        if is_text(part):
             return True
         if role in {"assistant", "system"}:
             return False
@@ -216,7 +223,7 @@ class CompatAdapter:
     def _named(self, item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:
         if item.name is None or message["role"] not in self.dialect.named_roles:
             return message
-        return {**message, "name": clean_person(item.name)}
+        return {**message, "name": person_name(item.name)}
 
     def _say_assistant(
         self, item: ContextItem, ids: IdMap | None, model: str | None
@@ -236,7 +243,7 @@ class CompatAdapter:
         said = [{"role": "assistant", **self._content(text), **reasoning}]
         if first:
             said[0]["tool_calls"] = first
-        fill = {key: self.dialect.reasoning_fill or " " for key in reasoning}
+        fill = dict.fromkeys(reasoning, self.dialect.reasoning_fill or " ")
         said += [
             {"role": "assistant", **self._content(""), **fill, "tool_calls": [call]}
             for call in later
@@ -255,7 +262,7 @@ class CompatAdapter:
     def _reasoning(self, item: ContextItem, model: str | None) -> dict[str, str]:
         field = self.dialect.reasoning_field
         bare = (model or "").rpartition("/")[2]
-        if field is None or bare.startswith(self.dialect.refuses_reasoning or ("\0",)):
+        if field is None or bare.startswith(self.dialect.refuses_reasoning):
             return {}
         if self.dialect.reasoning_on == "calls" and not item.tool_calls:
             return {}
@@ -279,20 +286,26 @@ class CompatAdapter:
         """Return a result as text; what is not shown behind it is named in it."""
         if isinstance(item.content, str):
             return result_text(item)
-        named = [
-            part.text if part.type == "text" else described_part(part)
+        said = [
+            described_part(part)
             for part in item.content
-            if part.type == "text" or not self._takes(part)
+            if is_text(part) or not self._takes(part)
         ]
-        return result_text(item.with_content("\n".join(named)))
+        return result_text(item.with_content("\n".join(said)))
 
     def _result_pictures(self, item: ContextItem) -> list[Part]:
         """Return what of a result has to be shown in a user message behind it."""
         if item.role != "tool" or isinstance(item.content, str):
             return []
-        return [part for part in item.content if part.type != "text" and self._takes(part)]
+        if self.capabilities.images_in_results:
+            return []
+        return [
+            part for part in item.content if not is_text(part) and self._takes(part)
+        ]
 
-    def _say_pictures(self, item: ContextItem, pictures: Sequence[Part]) -> dict[str, Any]:
+    def _say_pictures(
+        self, item: ContextItem, pictures: Sequence[Part]
+    ) -> dict[str, Any]:
         note = {"type": "text", "text": f"[returned by {item.tool_name or 'the tool'}]"}
         said = [self._shown(part) for part in pictures]
         return {"role": "user", "content": [note, *said]}
@@ -333,7 +346,9 @@ class CompatAdapter:
         return {
             "system": 0
             if system is None
-            else self._message_tokens(self._say_system(system.text), count, prompt.model),
+            else self._message_tokens(
+                self._say_system(system.text), count, prompt.model
+            ),
             "tools": tools_tokens(
                 said_tools(prompt, self.dialect), count, self.dialect.framing
             ),
@@ -341,7 +356,7 @@ class CompatAdapter:
         }
 
     def _format_tokens(self, prompt: Prompt, count: Count) -> int:
-        return json_tokens(self._asked(prompt)[0].get("response_format"), count)
+        return json_tokens(self._asked(prompt)[0].get(self.format_key), count)
 
     def request_tokens(self, request: Mapping[str, Any], count: Count) -> int:
         """Count a finished request from its body."""
@@ -353,7 +368,7 @@ class CompatAdapter:
                 for message in request["messages"]
             )
             + tools_tokens(request.get("tools") or (), count, self.dialect.framing)
-            + json_tokens(request.get("response_format"), count)
+            + json_tokens(request.get(self.format_key), count)
         )
 
     def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
@@ -368,10 +383,6 @@ def _with_follower(
         yield item, items[number + 1] if number + 1 < len(items) else None
 
 
-def _id(item: ContextItem | None) -> str | None:
-    return None if item is None else item.id
-
-
 def _split(calls: Messages) -> tuple[Messages, Messages]:
     return calls[:1], calls[1:]
 
@@ -381,7 +392,3 @@ def _flat(parts: Messages) -> str | Messages:
     if all(part["type"] == "text" for part in parts):
         return "\n".join(part["text"] for part in parts)
     return parts
-
-
-def _is_address(part: ImagePart) -> bool:
-    return part.url is not None

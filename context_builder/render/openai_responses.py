@@ -1,20 +1,20 @@
 """Says a prompt as OpenAI Responses: arguments of `client.responses.create`.
 
 The list is ours, not the vendor's: nothing is stored (`store` is false), and reasoning
-travels encrypted. A message or a call goes out without the id it once had, for an id
-makes the vendor look for the reasoning that stood before it; `call_id` joins a call to
-its result. Reasoning goes back byte for byte, in front of what followed it.
+travels encrypted, byte for byte, in front of what followed it. An answer whose pieces
+all have their ids goes back with them; any other goes without a single one, for an id
+makes the vendor look for the pieces that stood around it. `call_id` joins a call to its
+result either way.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import AdapterError, UnknownModelError
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import ReasoningPart, ToolCall
 from context_builder.render.adapter import (
     Capabilities,
     Count,
@@ -36,17 +36,22 @@ from context_builder.render.validate_openai_responses import (
 )
 from context_builder.tokens import TokenCounter, counter_for, resolve_model
 
+if TYPE_CHECKING:
+    from context_builder.messages import ReasoningPart, ToolCall
+
 __all__ = ["OPENAI_RESPONSES", "OpenAIResponsesAdapter"]
 
 NAME = "openai-responses"
 OPENAI_RESPONSES = Capabilities(
+    providers=("openai",),
     system="field",
     id_chars=64,
     images_in_results=True,
     audio=False,
     reasoning=NAME,
 )
-_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$|-sol$|-latest$")
+"""What may stand behind the name that a model was asked for by."""
 
 
 class OpenAIResponsesAdapter:
@@ -74,9 +79,8 @@ class OpenAIResponsesAdapter:
             said += pieces
             repairs += [Mark(item.id, "repaired", reason) for reason in marks]
         if not said:
-            raise AdapterError(
-                "there is no message to send; add a user message", adapter=self.name
-            )
+            msg = "there is no message to send; add a user message"
+            raise AdapterError(msg, adapter=self.name)
         return Rendering(
             messages=said,
             request=asked_for(prompt, said),
@@ -148,23 +152,60 @@ _OUTPUT = "function_call_output"
 
 
 def _say_assistant(item: ContextItem, ids: IdMap | None, model: str | None) -> _Said:
-    own = [part for part in item.reasoning if _goes_back(part, model)]
+    own = _blocks_to_send(item, model)
     marks = ["reasoning of another model left out"] * (len(own) < len(item.reasoning))
     text, lost = _spoken(item)
     marks += lost
-    if not text and not item.tool_calls and not any(map(_is_state, own)):
-        return [], [*marks, "nothing this vendor can show"]
+    if not text and not item.tool_calls:
+        # Reasoning must be followed by what it led to.
+        while own and _is_reasoning(own[-1]):
+            own.pop()
+        if not own:
+            return [], [*marks, "nothing this vendor can show"]
+    is_verbatim = bool(own) and _has_all_ids(item, text)
     places = _places(item, len(own)) if len(own) == len(item.reasoning) else ()
-    pieces: list[dict[str, Any]] = []
-    blocks = iter([dict(part.data or {}) for part in own])
-    first = len(own) - sum(places)
-    pieces += _take(blocks, first)
+    blocks = iter([_said_block(block, keeps_id=is_verbatim) for block in own])
+    pieces = _take(blocks, len(own) - sum(places))
     if text:
-        pieces.append({"role": "assistant", "content": text, **_phase(item)})
+        pieces.append(_said_message(item, text, keeps_id=is_verbatim))
     for number, call in enumerate(item.tool_calls):
         pieces += _take(blocks, places[number] if places else 0)
-        pieces.append(_said_call(call, ids.call(item, call.id) if ids else call.id))
+        call_id = ids.call(item, call.id) if ids else call.id
+        pieces.append(_said_call(call, call_id, keeps_id=is_verbatim))
     return pieces, marks
+
+
+def _has_all_ids(item: ContextItem, text: str) -> bool:
+    """Say whether an answer can go back with the ids that hold its pieces together.
+
+    Reasoning with an id is refused unless what follows has its id as well.
+    """
+    known = [_marks(call.extra).get("id") for call in item.tool_calls]
+    if text:
+        known.append(_answer_marks(item).get("id"))
+    return all(isinstance(known_id, str) for known_id in known)
+
+
+def _said_block(block: Mapping[str, Any], *, keeps_id: bool) -> dict[str, Any]:
+    if keeps_id or not _is_reasoning(block):
+        return dict(block)
+    return {key: value for key, value in block.items() if key != "id"}
+
+
+def _said_message(item: ContextItem, text: str, *, keeps_id: bool) -> dict[str, Any]:
+    marks = _answer_marks(item)
+    phase = marks.get("phase")
+    said = {"phase": phase} if phase in ("commentary", "final_answer") else {}
+    if not keeps_id:
+        return {"role": "assistant", "content": text, **said}
+    return {
+        "type": "message",
+        "id": marks["id"],
+        "status": "completed",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+        **said,
+    }
 
 
 def _take(blocks: Iterator[dict[str, Any]], number: int) -> list[dict[str, Any]]:
@@ -187,28 +228,37 @@ def _spoken(item: ContextItem) -> tuple[str, list[str]]:
     return "\n".join(part["text"] for part in content if part["text"]), marks
 
 
-def _goes_back(part: ReasoningPart, model: str | None) -> bool:
-    """Say whether a block may be sent: ours, of this model, and whole.
+def _blocks_to_send(item: ContextItem, model: str | None) -> list[Mapping[str, Any]]:
+    """Return the blocks that may be sent: ours, of this model, and whole.
 
     What is encrypted only the model that wrote it can read. Without its encrypted
-    content a block of reasoning means the vendor's store, and there is nothing there.
+    content a block of reasoning means the vendor's store, and there is nothing there;
+    what came after it (a search, say) cannot stand without it.
     """
-    if part.provider != NAME or not part.data:
-        return False
-    if part.data.get("type") == "reasoning" and not (
-        part.data.get("encrypted_content") or part.data.get("content")
-    ):
-        return False
-    return part.model is None or model is None or _base(part.model) == _base(model)
+    own = [part for part in item.reasoning if _is_own(part, model)]
+    blocks = [part.data for part in own if part.data]
+    if all(map(_is_whole, blocks)):
+        return blocks
+    return [block for block in blocks if block.get("type") == "compaction"]
+
+
+def _is_own(part: ReasoningPart, model: str | None) -> bool:
+    is_known = part.model is not None and model is not None
+    is_other = is_known and _base(part.model or "") != _base(model or "")
+    return part.provider == NAME and not is_other
+
+
+def _is_reasoning(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "reasoning"
+
+
+def _is_whole(block: Mapping[str, Any]) -> bool:
+    has_text = block.get("encrypted_content") or block.get("content")
+    return not _is_reasoning(block) or bool(has_text)
 
 
 def _base(model: str) -> str:
     return _SNAPSHOT.sub("", model.lower().rpartition("/")[2])
-
-
-def _is_state(part: ReasoningPart) -> bool:
-    """Say whether a block says something by itself, as reasoning alone does not."""
-    return part.data is not None and part.data.get("type") != "reasoning"
 
 
 def _marks(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -216,21 +266,18 @@ def _marks(extra: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return marks if isinstance(marks, Mapping) else {}
 
 
-def _phase(item: ContextItem) -> dict[str, Any]:
-    phase = _marks((item.metadata or {}).get("extra")).get("phase")
-    return {"phase": phase} if phase in ("commentary", "final_answer") else {}
+def _answer_marks(item: ContextItem) -> Mapping[str, Any]:
+    return _marks((item.metadata or {}).get("extra"))
 
 
-def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:
+def _said_call(call: ToolCall, call_id: str, *, keeps_id: bool) -> dict[str, Any]:
     name = clean_name(call.name)
+    marks = _marks(call.extra)
+    said: dict[str, Any] = {"type": "function_call", "call_id": call_id, "name": name}
     if call.type == "custom":
-        kind = "custom_tool_call"
-        return {"type": kind, "call_id": call_id, "name": name, "input": call.arguments}
-    namespace = _marks(call.extra).get("namespace")
-    return {
-        "type": "function_call",
-        "call_id": call_id,
-        "name": name,
-        "arguments": call.arguments,
-        **({"namespace": namespace} if namespace else {}),
-    }
+        said |= {"type": "custom_tool_call", "input": call.arguments}
+    else:
+        said["arguments"] = call.arguments
+    if keeps_id:
+        said["id"] = marks["id"]
+    return said | {key: marks[key] for key in ("namespace",) if marks.get(key)}

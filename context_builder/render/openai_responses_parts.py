@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.items import ContextItem
 from context_builder.messages import (
     AudioPart,
     Content,
@@ -13,7 +12,11 @@ from context_builder.messages import (
     Part,
     TextPart,
 )
+from context_builder.render.described import described_part
 from context_builder.render.frames import frame
+
+if TYPE_CHECKING:
+    from context_builder.items import ContextItem
 
 __all__ = ["said_parts", "said_result"]
 
@@ -39,8 +42,8 @@ def said_parts(
         if part.type == "text" or not is_text_only:
             said = _said_part(part)
         if said is None:
-            said = _text(_in_words(part))
-            marks.append(f"{_in_words(part)} left out: there is no place for it")
+            said = _text(described_part(part))
+            marks.append(f"{described_part(part)} left out: there is no place for it")
         if said["type"] != "input_text" or said["text"].strip():
             parts.append(said)
     return parts, marks
@@ -97,29 +100,24 @@ def _said_image(part: ImagePart) -> dict[str, Any] | None:
 
 def _said_file(part: FilePart) -> dict[str, Any] | None:
     if part.text is not None:
-        if part.filename is None:
-            return _text(part.text)
-        return _text(frame("file", part.text, name=part.filename))
-    named = {"filename": part.filename} if part.filename else {}
+        named = {"name": part.filename} if part.filename else {}
+        return _text(frame("file", part.text, **named) if named else part.text)
     if part.file_id is not None:
-        if not part.file_id.startswith(_OWN_FILE):
-            return None
-        return {"type": "input_file", "file_id": part.file_id}
+        is_own = part.file_id.startswith(_OWN_FILE)
+        return {"type": "input_file", "file_id": part.file_id} if is_own else None
     if part.url is not None:
-        if not part.url.startswith(("http://", "https://")):
-            return None
-        return {"type": "input_file", "file_url": part.url}
+        is_web = part.url.startswith(("http://", "https://"))
+        return {"type": "input_file", "file_url": part.url} if is_web else None
+    return _said_document(part)
+
+
+def _said_document(part: FilePart) -> dict[str, Any] | None:
     kind = part.media_type or "application/pdf"
     if kind.startswith(("audio/", "video/", "image/")):
         return None
-    # A name is demanded beside data; where nobody gave one, its kind says enough.
-    named = named or {"filename": f"file.{kind.rpartition('/')[2]}"}
-    data = f"data:{kind};base64,{part.data}"
-    return {"type": "input_file", "file_data": data, **named}
-
-
-def _in_words(part: Part) -> str:
-    """Describe a part that cannot be shown."""
-    kind = getattr(part, "media_type", None) or part.type
-    name = getattr(part, "filename", None)
-    return f"[{part.type}: {kind}{f', {name}' if name else ''}]"
+    return {
+        "type": "input_file",
+        "file_data": f"data:{kind};base64,{part.data}",
+        # A name is demanded beside data; where nobody gave one, its kind says enough.
+        "filename": part.filename or f"file.{kind.rpartition('/')[2]}",
+    }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.render.adapter import Prompt
 from context_builder.render.ids import clean_name
-from context_builder.settings import RequestOptions
+
+if TYPE_CHECKING:
+    from context_builder.render.adapter import Prompt
+    from context_builder.settings import RequestOptions
 
 __all__ = ["asked_for", "said_tool"]
 
@@ -23,7 +25,8 @@ def asked_for(prompt: Prompt, said: list[dict[str, Any]]) -> dict[str, Any]:
     tools = [said_tool(tool) for tool in prompt.tools]
     asked = {
         "model": prompt.model,
-        "instructions": prompt.system.text if prompt.system is not None else None,
+        # Empty instructions would call up the vendor's own.
+        "instructions": (prompt.system.text if prompt.system else "") or None,
         "input": said,
         "tools": tools or None,
         "tool_choice": _said_choice(options.tool_choice) if tools else None,

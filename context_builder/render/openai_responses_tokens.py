@@ -6,12 +6,13 @@ two bills agree on recorded requests, so there is nothing to fit but reasoning.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.render.adapter import Count
 from context_builder.tokens import (
     OpenAIFraming,
     framing_for,
@@ -22,28 +23,68 @@ from context_builder.tokens import (
     tools_tokens,
 )
 
+if TYPE_CHECKING:
+    from context_builder.render.adapter import Count
+
 __all__ = ["body_tokens", "fixed_tokens", "said_tokens"]
 
 _DEFAULT_MODEL = "gpt-4o"
 """Whose framing counts while no model is named."""
 
-_ENCRYPTED_OVERHEAD_CHARS = 700
-_ENCRYPTED_CHARS_PER_TOKEN = 5.5
+_ENCRYPTED_OVERHEAD_CHARS = 1_050
+_ENCRYPTED_CHARS_PER_TOKEN = 5.6
 """Of an encrypted block: its wrapping, and what a token of reasoning grows to."""
+
+_FORGETS = re.compile(r"(?:^|/)(?:o\d|gpt-5(?:\.[0-5])?(?![.\d]))")
+"""Models that, left alone, read the reasoning of the current turn only."""
+
+_CHAT_MANUAL_TOKENS = 82
+"""What Chat tells the reasoning models about calling tools, and Responses does not."""
+
+_CHAT_HEADER_TOKENS = 2
+"""By how much the heading above the tools is shorter with the other models."""
 
 _Object = Mapping[str, Any]
 
 
 def body_tokens(request: _Object, count: Count) -> int:
     """Count a finished request from nothing but its body."""
-    chat, others = _as_chat(request)
+    chat, _ = _as_chat(request)
     framing = _framing(request.get("model"))
-    hidden = sum(_opaque_tokens(item, count) for item in others)
-    return hidden + request_tokens(chat, count, framing)
+    return (
+        request_tokens(chat, count, framing)
+        + _headings_tokens(request.get("tools"), count)
+        + sum(_opaque_tokens(item, count) for item in _read_blocks(request))
+    )
+
+
+def _read_blocks(request: _Object) -> list[_Object]:
+    """Return the blocks of a body that the model reads: not all read old reasoning."""
+    items = request.get("input")
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        return []
+    start = 0
+    if _forgets(request):
+        asked = [number for number, item in enumerate(items) if _is_asked(item)]
+        start = asked[-1] if asked else 0
+    _, old = _as_messages(items[:start])
+    _, current = _as_messages(items[start:])
+    return [*(item for item in old if item.get("type") != "reasoning"), *current]
+
+
+def _is_asked(item: _Object) -> bool:
+    return item.get("role") == "user"
+
+
+def _forgets(request: _Object) -> bool:
+    context = (request.get("reasoning") or {}).get("context", "auto")
+    if context == "auto":
+        return _FORGETS.search(str(request.get("model") or "").lower()) is not None
+    return bool(context == "current_turn")
 
 
 def said_tokens(said: Sequence[_Object], count: Count, model: str | None) -> int:
-    """Count the pieces of one item, at the most that its neighbours can make of them."""
+    """Count the pieces of one item, at the most that its neighbours make of them."""
     messages, others = _as_messages(said)
     framing = _framing(model)
     return sum(_opaque_tokens(item, count) for item in others) + sum(
@@ -56,28 +97,42 @@ def fixed_tokens(request: _Object, count: Count) -> Mapping[str, int]:
     chat, _ = _as_chat(request)
     framing = _framing(request.get("model"))
     system = chat["messages"][0] if request.get("instructions") else None
-    tools = chat["tools"]
+    # A note in mid-conversation carries the tools where no system prompt does: what
+    # follows is counted as the dearer of the two.
+    carried = (True,) if system else (True, False)
+    tools, asked = chat["tools"], chat["response_format"]
     return {
         "system": message_tokens(system, count, framing) if system else 0,
-        "tools": tools_tokens(
-            tools,
-            count,
-            framing,
-            has_system=system is not None,
-            tool_choice=chat["tool_choice"],
+        "tools": _headings_tokens(request.get("tools"), count)
+        + max(
+            tools_tokens(
+                tools,
+                count,
+                framing,
+                has_system=has_system,
+                tool_choice=chat["tool_choice"],
+            )
+            for has_system in carried
         ),
         "overhead": request_overhead(framing)
-        + response_format_tokens(
-            chat["response_format"],
-            count,
-            framing,
-            has_system=system is not None or bool(tools),
+        + max(
+            response_format_tokens(asked, count, framing, has_system=has_system)
+            for has_system in carried
         ),
     }
 
 
 def _framing(model: object) -> OpenAIFraming:
-    return framing_for(model if isinstance(model, str) else _DEFAULT_MODEL)
+    """Return the framing of Chat, less what this API does not put around tools."""
+    framing = framing_for(model if isinstance(model, str) else _DEFAULT_MODEL)
+    has_manual = framing.tools_header > _CHAT_MANUAL_TOKENS
+    less = _CHAT_MANUAL_TOKENS if has_manual else _CHAT_HEADER_TOKENS
+    return dataclasses.replace(
+        framing,
+        tools_header=framing.tools_header - less,
+        extra_message=0,
+        per_call_message=framing.per_call_message + 1,
+    )
 
 
 def _dearest(message: _Object, count: Count, framing: OpenAIFraming) -> int:
@@ -133,12 +188,7 @@ def _add_call(messages: list[dict[str, Any]], item: _Object) -> None:
     arguments = item.get("arguments", item.get("input", ""))
     function = {"name": item.get("name", ""), "arguments": arguments}
     call = {"id": item.get("call_id"), "type": "function", "function": function}
-    last = messages[-1] if messages else {}
-    if last.get("role") == "assistant":
-        last.setdefault("tool_calls", []).append(call)
-    else:
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
-        messages.append(message)
+    messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
 
 
 def _nested(tool: _Object) -> _Object:
@@ -157,12 +207,28 @@ def _chat_format(text: object) -> _Object | None:
 # --- what only Responses has ----------------------------------------------------------
 
 
+def _headings_tokens(tools: object, count: Count) -> int:
+    """Count what stands above the arguments of a tool; Chat leaves it out."""
+    schemas = [
+        tool.get("parameters") or {}
+        for tool in (tools if isinstance(tools, list | tuple) else ())
+        if tool.get("type") == "function"
+    ]
+    return sum(
+        count(f"// {schema[key]}\n")
+        for schema in schemas
+        for key in ("title", "description")
+        if schema.get(key)
+    )
+
+
 def _opaque_tokens(item: _Object, count: Count) -> int:
     """Estimate a block that only the vendor can read."""
     encrypted = item.get("encrypted_content")
-    if isinstance(encrypted, str):
-        inner = max(0, len(encrypted) - _ENCRYPTED_OVERHEAD_CHARS)
-        return math.ceil(inner / _ENCRYPTED_CHARS_PER_TOKEN)
-    if item.get("type") == "reasoning":
-        return sum(count(str(part.get("text"))) for part in item.get("content") or ())
+    if isinstance(encrypted, str) or item.get("type") == "reasoning":
+        inner = max(0, len(encrypted or "") - _ENCRYPTED_OVERHEAD_CHARS)
+        shown = [*(item.get("summary") or ()), *(item.get("content") or ())]
+        return math.ceil(inner / _ENCRYPTED_CHARS_PER_TOKEN) + sum(
+            count(str(part.get("text") or "")) for part in shown
+        )
     return count(json.dumps(dict(item), ensure_ascii=False, default=str))
