@@ -83,9 +83,19 @@ class Settings(_Settings):
     """Rounds of tool calls of the current turn whose results stay longest."""
     min_shortened_tokens: int = Field(default=160, ge=16)
     """Results are not cut below this size while older rounds can be cleared instead."""
+    keep_last_turns: int | None = Field(default=None, ge=1)
+    """Sliding window: only so many turns, a turn beginning at a user message; None: the
+    budget alone decides."""
+    keep_last_messages: int | None = Field(default=None, ge=1)
+    """Sliding window: only so many messages; a call cut off from its results stays."""
     tool_result_max_chars: int | None = Field(default=None, ge=0)
     """Cut every tool result on entry to this many characters, head and tail; None: by
     the tokens that are left, by structure."""
+
+    @property
+    def has_window(self) -> bool:
+        """Whether a sliding window is asked for."""
+        return self.keep_last_turns is not None or self.keep_last_messages is not None
 
 
 class RequestOptions(_Settings):

@@ -17,6 +17,7 @@ from context_builder.decide.entry import cap_results
 from context_builder.decide.plan import descend
 from context_builder.decide.rules import Rules
 from context_builder.decide.shown import Shown
+from context_builder.decide.window import slide_window
 from context_builder.items import (
     Change,
     ContextItem,
@@ -163,9 +164,22 @@ class Fold:
     def _settle(self) -> None:
         """Compact if the mark is crossed. What cannot fit changes nothing."""
         self.excess = None
+        if self._rules.settings.has_window:
+            plan = self._plan()
+            inside = slide_window(plan, self._rules)
+            if inside is not plan:
+                self._apply(inside, "the sliding window moved")
         if self.tokens <= self.limit_tokens:
             return
-        plan = Plan(
+        lower = descend(self._plan(), self._rules)
+        if lower.fits_limit:
+            self.compactions += 1
+            self._apply(lower, "compaction")
+        else:
+            self.excess = self._parts(lower)
+
+    def _plan(self) -> Plan:
+        return Plan(
             units=tuple(self.shown.live),
             fixed_tokens=sum(self.fixed.values()),
             target_tokens=low_mark(
@@ -176,11 +190,6 @@ class Fold:
             notice_tokens=self._rules.ruler.item(notice_item(_MOST_LEFT_OUT)),
             has_gap=self.evicted_items > 0,
         )
-        lower = descend(plan, self._rules)
-        if lower.fits_limit:
-            self._apply(lower)
-        else:
-            self.excess = self._parts(lower)
 
     def _untouchable_tokens(self) -> int:
         """Return what must stay, as far as a compaction has to plan around it.
@@ -195,7 +204,7 @@ class Fold:
             tokens += min(latest.tokens, self.limit_tokens // 2)
         return tokens
 
-    def _apply(self, plan: Plan) -> None:
+    def _apply(self, plan: Plan, reason: str) -> None:
         for before, after in zip(self.shown.live, plan.units, strict=True):
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
@@ -203,9 +212,8 @@ class Fold:
         is_told = plan.has_gap and plan.notice_tokens > 0
         self.notice = notice_item(self.evicted_items) if is_told else None
         self.notice_tokens = self._rules.ruler.item(self.notice) if self.notice else 0
-        self.compactions += 1
         self.stable_units = len(self.shown.live)
-        self.prefix_moves.append("compaction")
+        self.prefix_moves.append(reason)
 
     def _parts(self, plan: Plan) -> dict[str, int]:
         """Return the sizes of what is left when nothing more can yield."""

@@ -63,7 +63,7 @@ def chars_per_token_if_over(text: str, max_tokens: int, count: Counter) -> float
         sample = text[: cut_before(text, sample_chars)]
         tokens = count(sample)
         if tokens > max_tokens:
-            return len(sample) / tokens
+            return len(sample) / max(tokens, 1)
     tokens = count(text)
     return None if tokens <= max_tokens else len(text) / max(tokens, 1)
 

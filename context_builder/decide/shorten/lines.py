@@ -8,13 +8,14 @@ characters only; nothing of tokens.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from context_builder.decide.shorten.cuts import keep_ends, left_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from context_builder.decide.shorten.fit import Renderer
 

@@ -47,7 +47,7 @@ _SAMPLE_HEAD: Final = 8
 _SAMPLE_TAIL: Final = 4
 _ITEM_CHARS: Final = 48
 _IMPORTANT: Final = re.compile(
-    r"(?:^|_)(?:id|uuid|key|name|title|type|kind|status|state|code|error|errors"
+    r"(?:^|_)(?:id|uuid|name|title|type|kind|status|state|code|error|errors"
     r"|message|reason|total|count|amount|price|date|time|path|file|url|exit_code)"
     r"(?:$|_)|(?:Id|At|Code|Error|Path)$",
     re.IGNORECASE,

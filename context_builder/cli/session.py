@@ -1,0 +1,162 @@
+"""Asks the library, and says its errors in a transcript's words: file, line, field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from context_builder.builder import ContextBuilder
+from context_builder.cli.errors import CannotDoError, InputError
+from context_builder.cli.read import Transcript
+from context_builder.errors import (
+    ContextBuilderError,
+    InvalidItemError,
+    UnknownModelError,
+)
+from context_builder.render import Problem, validate
+from context_builder.report import Report
+
+__all__ = ["Ask", "Finding", "built", "check", "converted", "explained", "in_words_of"]
+
+ROOM_FOR_ALL = 2**40
+"""A budget, in tokens, that no transcript exceeds."""
+SYSTEM_ROLES = {"system", "developer"}
+NO_MODEL = "any"
+"""Stands for the model while a request is made that shall not name one."""
+REQUEST_FIELDS = ("model", "messages", "tools", "tool_choice", "response_format")
+"""What a validator looks at; whatever else a record says is about the record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the options say about the request."""
+
+    target: str = "openai"
+    model: str | None = None
+    max_tokens: int | None = None
+    context_window: int | None = None
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A broken rule, and the transcript that breaks it."""
+
+    transcript: Transcript
+    problem: Problem
+
+    def __str__(self) -> str:
+        return f"{self.transcript.where}: {self.problem}"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return {"id": self.transcript.id, **asdict(self.problem)}
+
+
+@contextmanager
+def in_words_of(transcript: Transcript) -> Iterator[None]:
+    """Turn the library's errors into the command line's.
+
+    Raises:
+        InputError: If a field, or the model, cannot be used.
+        CannotDoError: If the library cannot do it.
+    """
+    try:
+        yield
+    except InvalidItemError as error:
+        text = str(error)
+        if not text.startswith(error.field):
+            text = f"{error.field}: {text}"
+        raise InputError(transcript.where, text) from error
+    except UnknownModelError as error:
+        names = ", ".join(error.close_matches)
+        hint = f" (close to it: {names})" if names else ""
+        raise InputError(
+            transcript.where,
+            f"the model {error.model!r} is not known{hint}; say how much it can hold "
+            "with --context-window, or set a budget with --max-tokens",
+        ) from error
+    except ContextBuilderError as error:
+        raise CannotDoError(transcript.where, str(error)) from error
+
+
+def built(transcript: Transcript, ask: Ask) -> tuple[dict[str, Any], Report]:
+    """Return the request that fits the budget, and what became of every item.
+
+    Raises:
+        InputError: If no model is named, or something cannot be used.
+        CannotDoError: If it cannot be said within the budget, or to that vendor.
+    """
+    if not (ask.model or transcript.model):
+        raise InputError(transcript.where, "a request names a model; use --model")
+    session = _open(transcript, ask)
+    with in_words_of(transcript):
+        return session.request(ask.target), session.explain(ask.target)
+
+
+def explained(transcript: Transcript, ask: Ask) -> Report:
+    """Return what became of every item.
+
+    Raises:
+        InputError: If there is no budget, or something cannot be used.
+        CannotDoError: If it cannot be said within the budget, or to that vendor.
+    """
+    session = _open(transcript, ask)
+    with in_words_of(transcript):
+        return session.explain(ask.target)
+
+
+def _open(transcript: Transcript, ask: Ask) -> ContextBuilder:
+    model = ask.model or transcript.model
+    if not (model or ask.max_tokens or ask.context_window):
+        raise InputError(
+            transcript.where, "no budget; use --model or --max-tokens to set one"
+        )
+    messages = transcript.messages
+    if ask.system is not None and _starts_with_system(messages):
+        messages = messages[1:]
+    with in_words_of(transcript):
+        session = ContextBuilder(
+            model=model,
+            max_tokens=ask.max_tokens,
+            context_window=ask.context_window,
+            system_prompt=ask.system,
+            tools=transcript.tools,
+        )
+        session.extend(messages, format="openai")
+    return session
+
+
+def _starts_with_system(messages: list[dict[str, Any]]) -> bool:
+    return bool(messages) and messages[0].get("role") in SYSTEM_ROLES
+
+
+def check(transcript: Transcript, target: str) -> list[Finding]:
+    """List the rules of a vendor that a transcript breaks as it stands."""
+    body = transcript.body
+    request = {name: body[name] for name in REQUEST_FIELDS if name in body}
+    with in_words_of(transcript):
+        problems = validate(request, target)
+    return [Finding(transcript, problem) for problem in problems]
+
+
+def converted(
+    transcript: Transcript, *, origin: str, target: str, model: str | None
+) -> dict[str, Any]:
+    """Return the whole transcript as a request to another vendor.
+
+    The model is named if it was asked for; a model of the old vendor says nothing.
+
+    Raises:
+        InputError: If something cannot be used.
+        CannotDoError: If that vendor cannot be told it.
+    """
+    with in_words_of(transcript):
+        session = ContextBuilder(max_tokens=ROOM_FOR_ALL, tools=transcript.tools)
+        session.extend(transcript.messages, format=origin)
+        request = dict(session.request(target, model=model or NO_MODEL))
+    if model is None:
+        request.pop("model", None)
+    return request

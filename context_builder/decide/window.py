@@ -1,0 +1,58 @@
+"""The sliding window: only the last messages or turns, whatever the budget is.
+
+A plain rule for those who want it. It moves the beginning of the request with every
+message, which empties the vendor's prompt cache; the marks of the budget do not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from context_builder.decide.rules import Rules
+from context_builder.items import Plan
+
+__all__ = ["slide_window"]
+
+_REASON = "outside of the sliding window"
+
+
+def slide_window(plan: Plan, rules: Rules) -> Plan:
+    """Leave out what came before the last messages or turns; the same plan if nothing did.
+
+    A turn begins at a message of the user's own. Calls and their results are never
+    parted: where the cut would fall between them, the call stays as well. Pinned units
+    and background stay.
+    """
+    first = max(_first_by_turns(plan, rules), _first_by_messages(plan, rules))
+    units = tuple(
+        unit.leave_out(_REASON)
+        if index < first and not unit.pinned and unit.kind != "background"
+        else unit
+        for index, unit in enumerate(plan.units)
+    )
+    if all(unit.is_shown for unit in units):
+        return plan
+    return dataclasses.replace(plan, units=units, has_gap=True)
+
+
+def _first_by_turns(plan: Plan, rules: Rules) -> int:
+    """Return the place of the first unit that the number of turns lets stay."""
+    most = rules.settings.keep_last_turns
+    if most is None:
+        return 0
+    starts = [index for index, unit in enumerate(plan.units) if unit.starts_turn]
+    return starts[-most] if len(starts) >= most else 0
+
+
+def _first_by_messages(plan: Plan, rules: Rules) -> int:
+    """Return the place of the first unit that the number of messages lets stay."""
+    most = rules.settings.keep_last_messages
+    if most is None:
+        return 0
+    seen = 0
+    for index in range(len(plan.units) - 1, -1, -1):
+        if seen >= most:
+            return index + 1
+        if plan.units[index].kind != "background":
+            seen += len(plan.units[index].items)
+    return 0
