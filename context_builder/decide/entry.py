@@ -50,25 +50,29 @@ def cap_results(
 
 def _cap(unit: Unit, index: int, rules: Rules, rest_tokens: int, limit: int) -> Unit:
     item, size = unit.items[index], unit.sizes[index]
-    short, reason = _cut_chars(item, rules), "longer than tool_result_max_chars"
-    if short is None:
-        share_tokens = int(limit * rules.settings.shares.latest_turn)
-        room_tokens = max(share_tokens, limit - rest_tokens)
-        if size <= room_tokens:
-            return unit
-        room_tokens -= room_tokens % _GRID_TOKENS
-        short = cut_content(item, room_tokens, size, rules)
-        reason = "larger than what was left"
-    short_size = rules.ruler.item(short)
-    if short_size >= size:
+    by_chars = _cut_chars(item, rules)
+    if by_chars is not None:
+        return _with(unit, index, by_chars, rules, "longer than tool_result_max_chars")
+    share_tokens = int(limit * rules.settings.shares.latest_turn)
+    room_tokens = max(share_tokens, limit - rest_tokens)
+    if size <= room_tokens:
         return unit
+    room_tokens -= room_tokens % _GRID_TOKENS
+    short = cut_content(item, room_tokens, size, rules)
+    if rules.ruler.item(short) >= size:
+        return unit
+    return _with(unit, index, short, rules, "larger than what was left")
+
+
+def _with(unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str) -> Unit:
+    size = rules.ruler.item(short)
     return dataclasses.replace(
         unit,
         items=(*unit.items[:index], short, *unit.items[index + 1 :]),
-        sizes=(*unit.sizes[:index], short_size, *unit.sizes[index + 1 :]),
+        sizes=(*unit.sizes[:index], size, *unit.sizes[index + 1 :]),
         rendition="shortened" if unit.rendition == "whole" else unit.rendition,
         reason=unit.reason or reason,
-        marks=(*unit.marks, Mark(item.id, "shortened", f"on entry: {reason}")),
+        marks=(*unit.marks, Mark(short.id, "shortened", f"on entry: {reason}")),
     )
 
 

@@ -18,6 +18,7 @@ from context_builder.settings import ContextClass
 
 __all__ = ["drop_optional", "evict_least_important", "evict_units"]
 
+_LEAST_FRAGMENT_TOKENS = 2 * MIN_TOKENS
 _YIELDING: tuple[ContextClass, ...] = ("tool_results", "history")
 
 
@@ -81,7 +82,7 @@ def _shortened_or_out(unit: Unit, excess_tokens: int, plan: Plan, rules: Rules) 
     if (
         rating >= rules.settings.truncate_at
         and unit.rendition == "whole"
-        and room_tokens >= rules.settings.min_shortened_tokens
+        and room_tokens >= _LEAST_FRAGMENT_TOKENS
         and unit.kind != "tool"
         and isinstance(unit.items[0].content, str)
     ):
