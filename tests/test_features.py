@@ -301,9 +301,9 @@ def test_f12_of_equals_the_earlier_goes_first() -> None:
 def test_f13_below_80_nothing_becomes_a_fragment() -> None:
     """F13: low priority is whole or out; from 80 up it may be shortened."""
     ctx = builder(600)
-    ctx.add_user_message("IMPORTANT " + "detail " * 500, priority=85)
-    ctx.add_assistant_message("CHATTER " + "detail " * 300, priority=40)
-    ctx.add_user_message("last")
+    ctx.add_user_message("IMPORTANT " + "detail " * 300, priority=85)
+    ctx.add_assistant_message("CHATTER " + "detail " * 200, priority=40)
+    ctx.add_user_message("last " * 350)
     actions = {one.item_id: one.action for one in ctx.explain().outcomes}
     assert actions == {"i1": "shortened", "i2": "evicted", "i3": "kept"}
 
