@@ -32,9 +32,14 @@ class TargetKey:
 
 
 class SessionRuler:
-    """Measures in one target's tokens, and each text once."""
+    """Measures in one target's tokens, and each text once.
 
-    __slots__ = ("_adapter", "_count", "_counts", "_model")
+    What items say is remembered for the session, so that another target with the same
+    tokenizer need not count it again. Texts that were only tried, while something was
+    shortened, are remembered for a while.
+    """
+
+    __slots__ = ("_adapter", "_count", "_counts", "_model", "_tried")
 
     def __init__(
         self,
@@ -47,9 +52,18 @@ class SessionRuler:
         self._model = model
         self._count = count
         self._counts = counts
+        self._tried: dict[str, int] = {}
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""
+        tokens = self._counts.get(text)
+        if tokens is None:
+            tokens = self._tried.get(text)
+        if tokens is None:
+            tokens = self._tried[text] = self._count(text)
+        return tokens
+
+    def _said(self, text: str) -> int:
         tokens = self._counts.get(text)
         if tokens is None:
             tokens = self._counts[text] = self._count(text)
@@ -58,6 +72,14 @@ class SessionRuler:
     def item(self, item: ContextItem) -> int:
         """Return what an item costs in a request."""
         return self._adapter.item_tokens(item, self.text, model=self._model)
+
+    def whole(self, item: ContextItem) -> int:
+        """Return what an item costs as it came in."""
+        return self._adapter.item_tokens(item, self._said, model=self._model)
+
+    def forget_tried(self) -> None:
+        """Let go of the texts that were only tried."""
+        self._tried.clear()
 
 
 class Target:
@@ -112,6 +134,7 @@ class Target:
         for entry in log.since(self._position):
             self._fold.advance(self._grouper.feed(entry))
             self._position += 1
+        self._ruler.forget_tried()
 
     def rendering(self, log: SessionLog) -> Rendering:
         """Return the request, made once a revision. It is shared: copy it to hand it out.

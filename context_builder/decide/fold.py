@@ -114,7 +114,7 @@ class Fold:
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
         """Return the unit whole, with its sizes; what is `known` (by object) is kept."""
         sizes = tuple(
-            known[id(item)] if id(item) in known else self._rules.ruler.item(item)
+            known[id(item)] if id(item) in known else self._rules.ruler.whole(item)
             for item in unit.originals
         )
         return dataclasses.replace(unit, sizes=sizes, whole_sizes=sizes)

@@ -30,6 +30,9 @@ class Ruler(Protocol):
     def item(self, item: ContextItem) -> int:
         """Return what an item costs in a request, framing included."""
 
+    def whole(self, item: ContextItem) -> int:
+        """Return what an item costs as it came in; remembered for the session."""
+
     def text(self, text: str) -> int:
         """Return the tokens of a text alone."""
 
