@@ -43,7 +43,12 @@ def recount(request: dict[str, Any], target: str) -> int:
 
 
 def check(
-    record: dict[str, Any], max_tokens: int, target: str, *, stepwise: bool
+    record: dict[str, Any],
+    max_tokens: int,
+    target: str,
+    *,
+    stepwise: bool,
+    is_full: bool,
 ) -> list[str]:
     """Return what a transcript at a budget breaks; empty: every promise was kept."""
     ctx = ContextBuilder(model="gpt-4o", max_tokens=max_tokens, tools=record.get("tools"))
@@ -70,8 +75,13 @@ def check(
     except BudgetExceededError as error:
         return [*problems, *_false_alarm(error, record, max_tokens)]
     problems += [str(problem) for problem in validate(request, target)]
-    if recount(request, target) > max_tokens:
+    counted = recount(request, target)
+    if counted > max_tokens:
         problems.append("over budget")
+    if target == "openai" and counted != ctx.explain(target).tokens:
+        problems.append("the report's tokens are not the request's")
+    if is_full and ctx.explain(target).compactions:
+        problems.append("compacted although everything fits")
     if request != ctx.request(target):
         problems.append("two builds differ")
     dumped = json.loads(json.dumps(ctx.dump()))
@@ -136,7 +146,11 @@ def main() -> int:
             for stepwise in (False, True)[: 1 if options.no_stepwise else 2]:
                 runs[name] += 1
                 found = check(
-                    record, max(1, int(total * share)), options.target, stepwise=stepwise
+                    record,
+                    max(1, int(total * share)),
+                    options.target,
+                    stepwise=stepwise,
+                    is_full=share == 1,
                 )
                 for problem in dict.fromkeys(found):
                     failed[f"{name}: {problem[:100]}"] += 1

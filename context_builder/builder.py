@@ -121,7 +121,7 @@ class ContextBuilder:
         self._tools: tuple[Mapping[str, Any], ...] = ()
         self._has_items = False
         self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
-        self._counts: dict[str, dict[str, int]] = {}
+        self._counts: dict[str, dict[int, int]] = {}
         self._built: TargetKey | None = None
         self._limits_of(TargetKey("openai", model, None))  # fails now, not later
         if system_prompt is not None:

@@ -280,6 +280,11 @@ class Unit:
         return sum(self.sizes)
 
     @property
+    def calls(self) -> int:
+        """How many calls were made at once; 1 for what is no round of calls."""
+        return max(1, len(self.originals) - 1) if self.kind == "tool" else 1
+
+    @property
     def is_shown(self) -> bool:
         """Whether anything of it is in the request."""
         return self.rendition != "absent"

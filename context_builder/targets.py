@@ -46,7 +46,7 @@ class SessionRuler:
         adapter: ProviderAdapter,
         model: str | None,
         count: Callable[[str], int],
-        counts: dict[str, int],
+        counts: dict[int, int],
     ) -> None:
         self._adapter = adapter
         self._model = model
@@ -56,7 +56,7 @@ class SessionRuler:
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""
-        tokens = self._counts.get(text)
+        tokens = self._counts.get(hash(text))
         if tokens is None:
             tokens = self._tried.get(text)
         if tokens is None:
@@ -64,18 +64,23 @@ class SessionRuler:
         return tokens
 
     def _said(self, text: str) -> int:
-        tokens = self._counts.get(text)
+        key = hash(text)  # not the text: framed copies of it would be held for ever
+        tokens = self._counts.get(key)
         if tokens is None:
-            tokens = self._counts[text] = self._count(text)
+            tokens = self._counts[key] = self._count(text)
         return tokens
 
-    def item(self, item: ContextItem) -> int:
+    def item(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return what an item costs in a request."""
-        return self._adapter.item_tokens(item, self.text, model=self._model)
+        return self._adapter.item_tokens(
+            item, self.text, model=self._model, calls=calls
+        )
 
-    def whole(self, item: ContextItem) -> int:
+    def whole(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return what an item costs as it came in."""
-        return self._adapter.item_tokens(item, self._said, model=self._model)
+        return self._adapter.item_tokens(
+            item, self._said, model=self._model, calls=calls
+        )
 
     def forget_tried(self) -> None:
         """Let go of the texts that were only tried."""
@@ -110,13 +115,14 @@ class Target:
             measure_fixed=self._fixed_tokens,
         )
         self._position = 0
+        self._settled: tuple[int, Fold] | None = None
         self._rendered: tuple[int, Rendering] | None = None
         self._reported: tuple[int, Report] | None = None
 
     @property
     def tokens(self) -> int:
         """Input tokens of the request as decided."""
-        return self._fold.tokens
+        return (self._settled[1] if self._settled else self._fold).tokens
 
     @property
     def compactions(self) -> int:
@@ -145,23 +151,30 @@ class Target:
         """
         if self._rendered is not None and self._rendered[0] == log.revision:
             return self._rendered[1]
-        self._require_fit(log)
-        rendering = self._adapter.render(self._prompt())
+        fold = self._decided(log)
+        rendering = self._adapter.render(self._prompt(fold))
         self._rendered = (log.revision, rendering)
         return rendering
 
-    def _require_fit(self, log: SessionLog) -> None:
-        self.catch_up(log)
-        parts = self._fold.excess
-        if parts is not None:
-            raise BudgetExceededError(
-                needed_tokens=sum(parts.values()),
-                limit_tokens=self.limits.budget_tokens,
-                parts=parts,
-            )
+    def _decided(self, log: SessionLog) -> Fold:
+        """Return the decision about all that was logged.
 
-    def _prompt(self) -> Prompt:
-        fold = self._fold
+        Raises:
+            BudgetExceededError: If what may not be left out is larger than the budget.
+        """
+        if self._settled is None or self._settled[0] != log.revision:
+            self.catch_up(log)
+            self._settled = (log.revision, self._fold.settled())
+        fold = self._settled[1]
+        if fold.excess is not None:
+            raise BudgetExceededError(
+                needed_tokens=sum(fold.excess.values()),
+                limit_tokens=self.limits.budget_tokens,
+                parts=fold.excess,
+            )
+        return fold
+
+    def _prompt(self, fold: Fold) -> Prompt:
         items = [item for unit in fold.shown.live for item in unit.items]
         stable = sum(len(unit.items) for unit in fold.shown.live[: fold.stable_units])
         if fold.notice is not None:
@@ -198,7 +211,7 @@ class Target:
         if self._reported is not None and self._reported[0] == log.revision:
             return self._reported[1]
         rendering = self.rendering(log)
-        fold = self._fold
+        fold = self._decided(log)
         report = Report(
             target=self.key.name,
             model=self.key.model,

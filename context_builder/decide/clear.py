@@ -55,7 +55,7 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
         short = _short_form(item, unit.whole_sizes[index], rules)
         if short is None:
             continue
-        size = rules.ruler.item(short)
+        size = rules.ruler.item(short, calls=unit.calls)
         if size < sizes[index]:
             items[index], sizes[index] = short, size
     return unit.show(

@@ -161,7 +161,7 @@ def _cut_to(unit: Unit, level_tokens: int, rules: Rules) -> Unit:
         if sizes[index] <= level_tokens:
             continue
         short = _cut_item(item, level_tokens, sizes[index], rules)
-        size = rules.ruler.item(short)
+        size = rules.ruler.item(short, calls=unit.calls)
         if size < sizes[index]:
             items[index], sizes[index] = short, size
     if tuple(items) == unit.items:

@@ -179,7 +179,7 @@ def _with_text(unit: Unit, item_id: str, text: str, mark: Mark, rules: Rules) ->
         items=(*unit.items[:index], short, *unit.items[index + 1 :]),
         sizes=(
             *unit.sizes[:index],
-            rules.ruler.item(short),
+            rules.ruler.item(short, calls=unit.calls),
             *unit.sizes[index + 1 :],
         ),
         marks=(*unit.marks, mark),

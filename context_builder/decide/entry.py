@@ -59,13 +59,13 @@ def _cap(unit: Unit, index: int, rules: Rules, rest_tokens: int, limit: int) -> 
         return unit
     room_tokens -= room_tokens % _GRID_TOKENS
     short = cut_content(item, room_tokens, size, rules)
-    if rules.ruler.item(short) >= size:
+    if rules.ruler.item(short, calls=unit.calls) >= size:
         return unit
     return _with(unit, index, short, rules, "larger than what was left")
 
 
 def _with(unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str) -> Unit:
-    size = rules.ruler.item(short)
+    size = rules.ruler.item(short, calls=unit.calls)
     return dataclasses.replace(
         unit,
         items=(*unit.items[:index], short, *unit.items[index + 1 :]),

@@ -7,6 +7,7 @@ builds repeatable, requests append-stable, and a restored session equal to the l
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
@@ -114,7 +115,7 @@ class Fold:
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
         """Return the unit whole, with its sizes; what is `known` (by object) is kept."""
         sizes = tuple(
-            known[id(item)] if id(item) in known else self._rules.ruler.whole(item)
+            known[id(item)] if id(item) in known else self._rules.ruler.whole(item, calls=unit.calls)
             for item in unit.originals
         )
         return dataclasses.replace(unit, sizes=sizes, whole_sizes=sizes)
@@ -161,7 +162,32 @@ class Fold:
 
     # --- compaction ---------------------------------------------------------------
 
+    def settled(self) -> Fold:
+        """Return the decision for a request that is wanted now.
+
+        While the newest calls wait for their results, compacting waits as well: stand-ins
+        say nothing of what is to come. A request wanted in between is decided on a copy.
+        """
+        if not self._is_waiting():
+            return self
+        now = copy.copy(self)
+        now.shown = self.shown.copy()
+        now.prefix_moves = list(self.prefix_moves)
+        now._compact()
+        return now
+
+    def _is_waiting(self) -> bool:
+        newest = self.shown.live[-1] if self.shown.live else None
+        return newest is not None and any(
+            item.role == "tool" and item.source == "repair" for item in newest.originals
+        )
+
     def _settle(self) -> None:
+        """Compact if the mark is crossed, and no result is about to come."""
+        if not self._is_waiting():
+            self._compact()
+
+    def _compact(self) -> None:
         """Compact if the mark is crossed. What cannot fit changes nothing."""
         self.excess = None
         if self._rules.settings.has_window:

@@ -27,10 +27,16 @@ __all__ = ["Ruler", "Rules", "Step", "class_of", "eviction_order", "importance"]
 class Ruler(Protocol):
     """Measures in the tokens of one target. Nothing is measured twice."""
 
-    def item(self, item: ContextItem) -> int:
-        """Return what an item costs in a request, framing included."""
+    def item(self, item: ContextItem, *, calls: int = 1) -> int:
+        """Return what an item costs in a request, framing included.
 
-    def whole(self, item: ContextItem) -> int:
+        Args:
+            item: The item as it would be shown.
+            calls: How many calls were made at once where it is a call or its result:
+                some vendors show several in another way than one.
+        """
+
+    def whole(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return what an item costs as it came in; remembered for the session."""
 
     def text(self, text: str) -> int:

@@ -24,6 +24,13 @@ class Shown:
         self.tokens = 0
         """What the live units take."""
 
+    def copy(self) -> Shown:
+        """Return another one that can change without this one."""
+        other = Shown()
+        other._ids, other.live = list(self._ids), list(self.live)
+        other.gone, other.tokens = dict(self.gone), self.tokens
+        return other
+
     def __contains__(self, unit_id: int) -> bool:
         return unit_id in self.gone or self._place(unit_id) is not None
 

@@ -142,10 +142,13 @@ class ProviderAdapter(Protocol):
     def counter(self, model: str | None) -> TokenCounter:
         """Return the counter for a model of this vendor; never asks the network."""
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
         """Return what one item adds to a request, framing and possible bridges included.
 
-        The sum over all items and `fixed_tokens` is never less than `request_tokens` of
+        `calls` is how many calls were made at once where the item is a call or its
+        result. The sum over all items and `fixed_tokens` is never less than `request_tokens` of
         the finished request.
         """
 

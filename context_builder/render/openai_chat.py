@@ -137,13 +137,15 @@ class OpenAIChatAdapter:
         """Return the exact counter of the model's encoding; o200k_base without one."""
         return counter_for(encoding_of(model))
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
         """Return what the item's messages cost."""
         framing = framing_for(model or _DEFAULT_MODEL)
         said = self._say(item, None)
         pictures = _result_pictures(item) if item.role == "tool" else []
         return sum(
-            message_tokens(message, count, framing)
+            message_tokens(message, count, framing, is_parallel_result=calls > 1)
             for message in (*([said] if said else []), *pictures)
         )
 
@@ -152,21 +154,30 @@ class OpenAIChatAdapter:
         framing = framing_for(prompt.model or _DEFAULT_MODEL)
         system = prompt.system
         options = prompt.options
+        text = None if system is None else system.text
         return {
             "system": 0
             if system is None
-            else message_tokens({"role": "system", "content": system.text}, count, framing),
+            else message_tokens({"role": "system", "content": text}, count, framing),
             "tools": tools_tokens(
                 [_said_tool(tool) for tool in prompt.tools],
                 count,
                 framing,
                 has_system=system is not None,
                 tool_choice=options.tool_choice,
+                system_text=text,
             )
             if prompt.tools
             else 0,
             "overhead": request_overhead(framing)
-            + response_format_tokens(options.response_format, count, framing),
+            + response_format_tokens(
+                options.response_format,
+                count,
+                framing,
+                has_system=system is not None,
+                has_tools=bool(prompt.tools),
+                system_text=text,
+            ),
         }
 
     def request_tokens(self, request: Mapping[str, Any], count: Count) -> int:

@@ -298,7 +298,7 @@ def _leaf(value: object) -> str:
 def _leaf_size(value: object) -> int:
     if isinstance(value, str):
         return len(value) + 2 + sum(map(value.count, '\n"\\\t\r'))
-    return 5
+    return len(_leaf(value))
 
 
 def _key_size(key: str) -> int:
