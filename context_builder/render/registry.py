@@ -20,6 +20,8 @@ __all__ = ["ENTRY_POINT_GROUP", "adapter_for", "adapter_names"]
 ENTRY_POINT_GROUP = "context_builder.adapters"
 
 _BUILT_IN: Mapping[str, str] = {
+    "anthropic": "anthropic:AnthropicAdapter",
+    "bedrock": "bedrock:BedrockAdapter",
     "openai": "openai_chat:OpenAIChatAdapter",
 }
 

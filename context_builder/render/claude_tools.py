@@ -1,0 +1,166 @@
+"""Tools, schemas and thinking as Claude takes them, whoever hosts it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from context_builder.errors import AdapterError
+
+if TYPE_CHECKING:
+    from context_builder.render.claude import Claude
+    from context_builder.settings import RequestOptions
+
+__all__ = ["answer_schema", "chosen_tool", "input_schema", "thinking_settings"]
+
+_FREE_TEXT: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"input": {"type": "string"}},
+    "required": ["input"],
+}
+_COMBINATIONS = ("allOf", "anyOf", "oneOf")
+_UNCHECKED = frozenset(
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+    }
+)
+"""What a schema for an answer may not hold."""
+
+_MIN_BUDGET = 1_024
+_BUDGET_BY_EFFORT: Mapping[str, int] = {
+    "minimal": 1_024,
+    "low": 2_048,
+    "medium": 8_192,
+    "high": 16_384,
+    "xhigh": 24_576,
+    "max": 32_768,
+}
+"""Tokens to think for models that take no word for it."""
+
+
+def input_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a tool's arguments: at its root an object, and only that."""
+    if "custom" in tool:
+        return dict(_FREE_TEXT)
+    schema = _resolved(tool["function"].get("parameters") or {})
+    joined = _without_combinations(schema)
+    return {**joined, "type": "object", "properties": joined.get("properties") or {}}
+
+
+def _resolved(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Put what the root refers to in the root's place."""
+    reference = schema.get("$ref")
+    if not isinstance(reference, str) or not reference.startswith("#/"):
+        return dict(schema)
+    found: Any = schema
+    for step in reference[2:].split("/"):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    if not isinstance(found, Mapping) or "$ref" in found:
+        return {key: value for key, value in schema.items() if key != "$ref"}
+    return {key: value for key, value in schema.items() if key != "$ref"} | dict(found)
+
+
+def _without_combinations(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Join alternatives at the root into one object that allows for each of them."""
+    joined = {key: value for key, value in schema.items() if key not in _COMBINATIONS}
+    properties = dict(joined.get("properties") or {})
+    required = list(joined.get("required") or ())
+    for kind in _COMBINATIONS:
+        members = [_member(schema, member) for member in schema.get(kind) or ()]
+        for member in members:
+            properties.update(member.get("properties") or {})
+        required += _required_by(members, every=kind == "allOf")
+    if required:
+        joined["required"] = list(dict.fromkeys(required))
+    return {**joined, "properties": properties}
+
+
+def _member(schema: Mapping[str, Any], member: object) -> dict[str, Any]:
+    if not isinstance(member, Mapping):
+        return {}
+    definitions = {
+        key: schema[key] for key in ("$defs", "definitions") if key in schema
+    }
+    return _resolved({**definitions, **member})
+
+
+def _required_by(members: Sequence[Mapping[str, Any]], *, every: bool) -> list[str]:
+    named = [list(member.get("required") or ()) for member in members]
+    if every or not named:
+        return [name for names in named for name in names]
+    return [name for name in named[0] if all(name in names for names in named)]
+
+
+def answer_schema(schema: Any) -> Any:
+    """Return a schema of the answer as the vendor takes it: its objects are closed."""
+    if isinstance(schema, list):
+        return [answer_schema(member) for member in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    cleaned = {
+        key: {name: answer_schema(member) for name, member in value.items()}
+        if key in {"properties", "$defs", "definitions"} and isinstance(value, Mapping)
+        else value
+        if key in {"enum", "const", "required", "default", "examples"}
+        else answer_schema(value)
+        for key, value in schema.items()
+        if key not in _UNCHECKED
+    }
+    if cleaned.get("type") == "object":
+        cleaned["additionalProperties"] = False
+    return cleaned
+
+
+def chosen_tool(choice: str | Mapping[str, Any] | None) -> tuple[str, str | None]:
+    """Read OpenAI's `tool_choice` as (auto, none, any or tool; the tool's name)."""
+    if isinstance(choice, Mapping):
+        said = choice.get("function") or choice.get("custom") or choice
+        name = said.get("name")
+        return ("tool", str(name)) if name else ("auto", None)
+    return {"required": "any", "any": "any", "none": "none"}.get(
+        choice or "", "auto"
+    ), None
+
+
+def thinking_settings(
+    options: RequestOptions, claude: Claude, *, adapter: str, max_tokens: int
+) -> dict[str, Any] | None:
+    """Return how the model is told to think; None: nothing is said.
+
+    Raises:
+        AdapterError: If the output's limit leaves no room for the least budget.
+    """
+    effort = options.reasoning_effort
+    if effort == "none":
+        return {"type": "disabled"} if claude.thinking_can_be_disabled else None
+    budget = options.thinking_budget_tokens
+    if budget is None and effort is None:
+        return None
+    if claude.takes_adaptive_thinking and (
+        budget is None or not claude.takes_thinking_budget
+    ):
+        return {"type": "adaptive"}
+    if claude.is_known and not claude.takes_thinking_budget:
+        return None
+    if budget is None:
+        budget = _BUDGET_BY_EFFORT.get(effort or "", _BUDGET_BY_EFFORT["medium"])
+    if max_tokens <= _MIN_BUDGET:
+        message = (
+            f"thinking takes at least {_MIN_BUDGET:,} tokens of the output; raise "
+            f"max_output_tokens above that (it is {max_tokens:,})"
+        )
+        raise AdapterError(message, adapter=adapter)
+    return {
+        "type": "enabled",
+        "budget_tokens": min(max(budget, _MIN_BUDGET), max_tokens - 1),
+    }
