@@ -15,11 +15,13 @@ from typing import Any, Self
 
 from context_builder.collect import (
     LOG_VERSION,
+    Imported,
     SessionLog,
     entry_from_dict,
     entry_to_dict,
     is_blank,
     read_messages,
+    read_request,
     read_response,
     read_tools,
 )
@@ -334,12 +336,16 @@ class ContextBuilder:
             return self._set_system(prompt)
 
     def extend(
-        self, messages: Iterable[object], *, format: str = "openai"
+        self,
+        messages: Iterable[object] | Mapping[str, Any],
+        *,
+        format: str = "openai",
     ) -> tuple[ContextItem, ...]:
         """Take over an existing history as one entry: all of it, or nothing.
 
-        System messages that open the conversation become the system prompt (the first)
-        and notes (the others). Blank messages are ignored.
+        A list of messages, or a vendor's whole request with its system prompt and
+        tools. System messages that open the conversation become the system prompt (the
+        first) and notes (the others). Blank messages are ignored.
 
         Returns:
             The items as logged, in order.
@@ -349,8 +355,18 @@ class ContextBuilder:
                 path, such as `messages[3].role`. Nothing is added.
             AdapterError: If the format is not known.
         """
-        items = [item for item in read_messages(messages, format=format) if not _is_void(item)]
-        return self.add_turn(items)
+        if isinstance(messages, Mapping):
+            return self._extend_whole(read_request(messages, format=format))
+        read = read_messages(messages, format=format)
+        return self.add_turn([item for item in read if not _is_void(item)])
+
+    def _extend_whole(self, request: Imported) -> tuple[ContextItem, ...]:
+        with self._lock:
+            if request.system is not None:
+                self.add_system_prompt(request.system)
+            if request.tools:
+                self.set_tools(request.tools)
+            return self.add_turn([i for i in request.items if not _is_void(i)])
 
     def add_turn(self, items: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
         """Add several items as one entry, which no other thread can split.

@@ -247,8 +247,9 @@ class Mark:
 class Unit:
     """What stays or goes as one: a message, or calls with all their results."""
 
-    id: int
-    """Its place: the number of its first item. Units are ordered by it."""
+    id: float
+    """Its place: the number of its first item. Units are ordered by it. What is recalled
+    for a message stands half a place before it."""
     items: tuple[ContextItem, ...]
     """What is shown now; empty when absent."""
     originals: tuple[ContextItem, ...]
@@ -324,7 +325,7 @@ class UnitChanged:
 class UnitDropped:
     """A unit was taken out of the conversation by its owner."""
 
-    unit_id: int
+    unit_id: float
     reason: str
 
 

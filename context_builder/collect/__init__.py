@@ -2,9 +2,12 @@
 
 from context_builder.collect.content import is_blank, read_content, read_result
 from context_builder.collect.imports import (
+    Imported,
     Reply,
+    Usage,
     import_formats,
     read_messages,
+    read_request,
     read_response,
     read_tools,
 )
@@ -19,14 +22,17 @@ from context_builder.collect.units import Grouper
 __all__ = [
     "LOG_VERSION",
     "Grouper",
+    "Imported",
     "Reply",
     "SessionLog",
+    "Usage",
     "entry_from_dict",
     "entry_to_dict",
     "import_formats",
     "is_blank",
     "read_content",
     "read_messages",
+    "read_request",
     "read_response",
     "read_result",
     "read_tools",

@@ -38,7 +38,7 @@ from context_builder.messages import ToolCall
 
 __all__ = ["Grouper"]
 
-_Place = tuple[int, int]
+_Place = tuple[float, int]
 """A call: the id of its unit, and its number among the unit's calls."""
 
 
@@ -59,15 +59,15 @@ class Grouper:
     )
 
     def __init__(self) -> None:
-        self._units: dict[int, Unit] = {}
-        self._unit_of: dict[str, int] = {}  # results only: others name their unit
+        self._units: dict[float, Unit] = {}
+        self._unit_of: dict[str, float] = {}  # results only: others name their unit
         self._open: dict[str, list[_Place]] = {}
         self._answered: dict[str, _Place] = {}
         self._waiting: dict[str, ContextItem] = {}
         self._system_id: str | None = None
         self._turn = 0
         self._round = 0
-        self._last = 0
+        self._last: float = 0
         self.left_out: dict[str, Mark] = {}
         """Items that stand in no unit, and why."""
 

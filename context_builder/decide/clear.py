@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+from context_builder.decide.facts import facts
 from context_builder.decide.rules import Rules, eviction_order
 from context_builder.decide.shorten import gist, shorten_arguments
 from context_builder.items import ContextItem, Plan, Unit
@@ -13,6 +14,7 @@ from context_builder.messages import ToolCall
 __all__ = ["clear_old_results", "clear_units", "reference_text", "to_reference"]
 
 _GIST_CHARS = 80
+_FACTS_SHARE = 0.4
 _LONG_ARGUMENTS_TOKENS = 96
 """Arguments longer than this are shortened when their results are cleared."""
 _SHORT_ARGUMENTS_TOKENS = 48
@@ -68,7 +70,7 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
 
 def _short_form(item: ContextItem, whole_tokens: int, rules: Rules) -> ContextItem | None:
     if item.role == "tool":
-        return item.with_content(reference_text(item, whole_tokens))
+        return item.with_content(reference_text(item, whole_tokens, rules))
     calls = tuple(_short_call(call, rules) for call in item.tool_calls)
     if all(new is old for new, old in zip(calls, item.tool_calls, strict=True)):
         return None
@@ -82,11 +84,26 @@ def _short_call(call: ToolCall, rules: Rules) -> ToolCall:
     return dataclasses.replace(call, arguments=short)
 
 
-def reference_text(item: ContextItem, whole_tokens: int) -> str:
+def reference_text(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
     """Say honestly what a cleared result was, how large, and by which handle it comes back."""
-    about = gist(item.text, _GIST_CHARS) if item.text else ""
-    begins = f" It began: {about}" if about else ""
+    kept = _kept(item.text, whole_tokens, rules) if item.text else ""
     return (
-        f"[Result left out to save {whole_tokens:,} tokens; it can be fetched again as "
-        f"{item.id}.{begins}]"
+        f"[Result of {whole_tokens:,} tokens left out; it can be fetched again as "
+        f"{item.id}.{kept}]"
     )
+
+
+def _kept(text: str, whole_tokens: int, rules: Rules) -> str:
+    """Return how it began and the facts in it, as far as they are worth their tokens."""
+    room_tokens = min(
+        rules.settings.reference_facts_tokens, int(whole_tokens * _FACTS_SHARE)
+    )
+    kept: list[str] = []
+    for fact in facts(text):
+        room_tokens -= rules.ruler.text(fact) + 1
+        if room_tokens < 0:
+            break
+        kept.append(fact)
+    if kept:
+        return f" In it: {', '.join(kept)}"
+    return f" It began: {gist(text, _GIST_CHARS)}"

@@ -26,6 +26,7 @@ __all__ = [
     "clear_current_rounds",
     "drop_notice",
     "evict_current_rounds",
+    "keep_only_the_question",
     "latest_user_index",
     "shorten_current_results",
     "shorten_latest_round",
@@ -258,3 +259,25 @@ def shorten_latest_user(plan: Plan, rules: Rules) -> Plan:
         reason="over budget: the user's own words were cut in the middle",
     )
     return dataclasses.replace(plan, units=tuple(units))
+
+
+def keep_only_the_question(plan: Plan, rules: Rules) -> Plan:
+    """Leave out even the newest round, where it and the question cannot both stay.
+
+    The question is then shown as whole as it can be.
+    """
+    index = latest_user_index(plan)
+    rounds = [n for n in _rounds(plan) if not plan.units[n].pinned]
+    if index is None or not rounds:
+        return plan
+    units = list(plan.units)
+    reason = "over budget: there is room for the user's question only"
+    for place in rounds:
+        if units[place].is_shown:
+            units[place] = units[place].leave_out(reason)
+    user = units[index]
+    units[index] = dataclasses.replace(
+        user, items=user.originals, sizes=user.whole_sizes, rendition="whole", reason=""
+    )
+    alone = dataclasses.replace(plan, units=tuple(units), has_gap=True)
+    return alone if alone.fits_limit else shorten_latest_user(alone, rules)

@@ -24,7 +24,7 @@ _STALE = "superseded by a newer item with the same key"
 class _Holder:
     """The item that a key stands for now."""
 
-    unit_id: int
+    unit_id: float
     item: ContextItem
 
 
@@ -38,7 +38,7 @@ class Doubles:
         self._rules = rules
         self._moves = moves
         self._holders: dict[str, _Holder] = {}
-        self._gave_way: dict[str, list[tuple[int, str]]] = {}
+        self._gave_way: dict[str, list[tuple[float, str]]] = {}
 
     def enter(self, unit: Unit, known: Sequence[ContextItem] = ()) -> Unit:
         """Return a unit that comes in, without what is said elsewhere already."""
@@ -74,7 +74,7 @@ class Doubles:
         index = _index(unit, holder.item.id)
         return index is not None and unit.items[index] is unit.originals[index]
 
-    def _refer(self, unit: Unit, item: ContextItem, older: ContextItem, at: int) -> Unit:
+    def _refer(self, unit: Unit, item: ContextItem, older: ContextItem, at: float) -> Unit:
         """Say equal content once; the older stays as long as the newer would have."""
         first = self._shown.get(at)
         if first is not None and at != unit.id:

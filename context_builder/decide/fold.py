@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
+from context_builder.decide.archive import Archive
 from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
+from context_builder.decide.digest import Digest, digest_of
 from context_builder.decide.entry import cap_results
 from context_builder.decide.plan import descend
+from context_builder.decide.recall import Found, recall_passages, recall_unit
 from context_builder.decide.rules import Rules
 from context_builder.decide.shown import Shown
 from context_builder.decide.window import slide_window
@@ -37,12 +40,17 @@ FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
 _MOST_LEFT_OUT = 999_999
+_HALF = 0.5
+_FRAME_TOKENS = 24
+"""About what the frame around a digest or recalled passages takes."""
 
 
-def notice_item(left_out_items: int) -> ContextItem:
-    """Return the one line that tells the model that something was left out."""
+def notice_item(left_out_items: int, digest: Digest | None = None) -> ContextItem:
+    """Return the item that tells the model that something was left out, and what."""
     were = "message was" if left_out_items == 1 else "messages were"
     text = f"{left_out_items:,} earlier {were} left out to save space"
+    if digest is not None and digest.lines:
+        text = "\n".join([f"{text}; names, ids and figures in them:", *digest.lines])
     return ContextItem(role="user", content=text, id="notice", source="notice")
 
 
@@ -54,13 +62,15 @@ class Fold:
     ) -> None:
         self._rules = rules
         self._measure_fixed = measure_fixed
-        self._users: list[tuple[int, int]] = []  # (unit id, turn) of the user's messages
+        self._users: list[tuple[float, int]] = []  # (unit id, turn) of the user's messages
         self.limit_tokens = limit_tokens
         self.shown = Shown()
         self.system: ContextItem | None = None
         self.tools: Tools = ()
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
+        self.archive = Archive()
+        self.digest = Digest()
         self.notice: ContextItem | None = None
         self.notice_tokens = 0
         self.compactions = 0
@@ -99,6 +109,7 @@ class Fold:
                 case _:
                     assert_never(change)
         self._settle()
+        self._recall()
 
     def _add(self, unit: Unit) -> None:
         if unit.starts_turn:
@@ -152,6 +163,8 @@ class Fold:
         self._users = [user for user in self._users if user[0] != change.unit_id]
         self.stable_units = min(self.stable_units, len(self.shown.live))
         self._doubles.leave(unit.originals)
+        if unit.starts_turn and change.unit_id - _HALF in self.shown:
+            self.shown.pop(change.unit_id - _HALF)
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
         is_begun = bool(self.shown.live or self.system or self.tools)
@@ -208,13 +221,16 @@ class Fold:
         return Plan(
             units=tuple(self.shown.live),
             fixed_tokens=sum(self.fixed.values()),
-            target_tokens=low_mark(
-                self.limit_tokens, self._untouchable_tokens(), self._rules.settings
-            ),
+            target_tokens=max(0, self._low_mark() - self._digest_tokens),
             limit_tokens=self.limit_tokens,
             current_turn=self.turn,
             notice_tokens=self._rules.ruler.item(notice_item(_MOST_LEFT_OUT)),
             has_gap=self.evicted_items > 0,
+        )
+
+    def _low_mark(self) -> int:
+        return low_mark(
+            self.limit_tokens, self._untouchable_tokens(), self._rules.settings
         )
 
     def _untouchable_tokens(self) -> int:
@@ -231,15 +247,92 @@ class Fold:
         return tokens
 
     def _apply(self, plan: Plan, reason: str) -> None:
+        left: list[Unit] = []
         for before, after in zip(self.shown.live, plan.units, strict=True):
+            if after.rendition != "whole" and not _is_recalled(after):
+                self.archive.add(after)
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
+                left.append(after)
         self.shown.decide(plan.units)
-        is_told = plan.has_gap and plan.notice_tokens > 0
-        self.notice = notice_item(self.evicted_items) if is_told else None
-        self.notice_tokens = self._rules.ruler.item(self.notice) if self.notice else 0
+        self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
+
+    def _tell(self, left: Sequence[Unit], *, is_told: bool) -> None:
+        """Say how much left, and in a digest what it held.
+
+        The digest takes what is free under the low mark; above it, half of what is free.
+        """
+        self.notice, self.notice_tokens = None, 0
+        if not is_told:
+            return
+        self.notice = notice_item(self.evicted_items)
+        self.notice_tokens = self._rules.ruler.item(self.notice)
+        low = self._low_mark()
+        free = low - self.tokens if self.tokens < low else 0
+        free = max(free, (self.limit_tokens - self.tokens) // 2) - _FRAME_TOKENS
+        units = sorted((*self.digest.units, *left), key=lambda unit: unit.id)
+        self.digest = digest_of(units, self._rules, min(free, self._digest_tokens))
+        self.notice = notice_item(self.evicted_items, self.digest)
+        self.notice_tokens = self._rules.ruler.item(self.notice)
+
+    @property
+    def _digest_tokens(self) -> int:
+        return int(self.limit_tokens * self._rules.settings.digest_share)
+
+    # --- recall -------------------------------------------------------------------
+
+    def _recall(self) -> None:
+        """Bring back what the newest message asks for, just before it."""
+        newest = self.shown.live[-1] if self.shown.live else None
+        share = self._rules.settings.recall_share
+        if newest is None or not newest.starts_turn or not share:
+            return
+        place = newest.id - _HALF
+        if not self.archive.passages or self.excess is not None or place in self.shown:
+            return
+        found = self._found(newest, int(self.limit_tokens * share))
+        if not found.passages:
+            return
+        if found.tokens > self.limit_tokens - self.tokens:
+            self._make_room(found.tokens)
+            found = self._found(
+                newest, min(found.tokens, self.limit_tokens - self.tokens - _FRAME_TOKENS)
+            )
+        if not found.passages:
+            return
+        unit = recall_unit(
+            found.passages,
+            unit_id=place,
+            turn=newest.turn,
+            unit_of=self.shown.get,
+            rules=self._rules,
+        )
+        if self.tokens + unit.tokens <= self.limit_tokens:
+            self.shown.put(unit)
+
+    def _found(self, newest: Unit, limit_tokens: int) -> Found:
+        return recall_passages(
+            self.archive,
+            newest.originals[0].text,
+            self._rules,
+            limit_tokens=limit_tokens,
+            unit_of=self.shown.get,
+        )
+
+    def _make_room(self, wanted_tokens: int) -> None:
+        """Let older recalled passages go; compact if that leaves less than half."""
+        older = [unit for unit in self.shown.live if _is_recalled(unit)]
+        for unit in older:
+            self.shown.pop(unit.id)
+        if older:
+            self.prefix_moves.append("passages recalled earlier made room")
+        if self.limit_tokens - self.tokens < wanted_tokens // 2:
+            lower = descend(self._plan(), self._rules)
+            if lower.fits_limit:
+                self.compactions += 1
+                self._apply(lower, "compaction")
 
     def _parts(self, plan: Plan) -> dict[str, int]:
         """Return the sizes of what is left when nothing more can yield."""
@@ -252,6 +345,10 @@ class Fold:
                 name = "pinned" if unit.pinned else "current turn"
             parts[name] = parts.get(name, 0) + unit.tokens
         return {name: tokens for name, tokens in parts.items() if tokens}
+
+
+def _is_recalled(unit: Unit) -> bool:
+    return unit.kind == "background" and unit.originals[0].source == "recall"
 
 
 def _as_shown(unit: Unit, old: Unit) -> Unit:

@@ -12,6 +12,7 @@ from context_builder.settings import ContextClass
 
 __all__ = ["class_uses", "outcomes", "pending_calls"]
 
+_MADE_HERE = frozenset({"repair", "recall"})
 _BY_RENDITION: Mapping[str, Action] = {
     "whole": "kept",
     "shortened": "shortened",
@@ -79,7 +80,7 @@ def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
     rating = importance(unit, turn, rules.settings)
     told = []
     for index, item in enumerate(unit.originals):
-        if item.source == "repair":
+        if item.source in _MADE_HERE:
             continue
         action, reason = _fate(unit, index)
         told.append(

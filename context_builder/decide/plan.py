@@ -14,6 +14,7 @@ from context_builder.decide.current import (
     clear_current_rounds,
     drop_notice,
     evict_current_rounds,
+    keep_only_the_question,
     shorten_current_results,
     shorten_latest_round,
     shorten_latest_user,
@@ -48,6 +49,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(shorten_latest_round, needs_limit=True),
     Rung(drop_notice, needs_limit=True),
     Rung(shorten_latest_user, needs_limit=True),
+    Rung(keep_only_the_question, needs_limit=True),
 )
 """From the cheapest loss to the dearest."""
 

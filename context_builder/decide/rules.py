@@ -90,13 +90,13 @@ def importance(unit: Unit, current_turn: int, settings: Settings) -> int:
     return max(settings.history_floor, PRIORITY_HISTORY - settings.decay_per_turn * age)
 
 
-def eviction_order(plan: Plan, rules: Rules) -> Callable[[int], tuple[int, int]]:
+def eviction_order(plan: Plan, rules: Rules) -> Callable[[int], tuple[int, float]]:
     """Return the sort key by which units yield: the least important, oldest first.
 
     It takes the unit's place in `plan.units`.
     """
 
-    def key(index: int) -> tuple[int, int]:
+    def key(index: int) -> tuple[int, float]:
         unit = plan.units[index]
         return importance(unit, plan.current_turn, rules.settings), unit.id
 

@@ -16,10 +16,10 @@ class Shown:
     __slots__ = ("_ids", "gone", "live", "tokens")
 
     def __init__(self) -> None:
-        self._ids: list[int] = []
+        self._ids: list[float] = []
         self.live: list[Unit] = []
         """What is shown, in order."""
-        self.gone: dict[int, Unit] = {}
+        self.gone: dict[float, Unit] = {}
         """What is absent, by id."""
         self.tokens = 0
         """What the live units take."""
@@ -31,20 +31,20 @@ class Shown:
         other.gone, other.tokens = dict(self.gone), self.tokens
         return other
 
-    def __contains__(self, unit_id: int) -> bool:
+    def __contains__(self, unit_id: float) -> bool:
         return unit_id in self.gone or self._place(unit_id) is not None
 
-    def _place(self, unit_id: int) -> int | None:
+    def _place(self, unit_id: float) -> int | None:
         index = bisect_left(self._ids, unit_id)
         is_there = index < len(self._ids) and self._ids[index] == unit_id
         return index if is_there else None
 
-    def get(self, unit_id: int) -> Unit | None:
+    def get(self, unit_id: float) -> Unit | None:
         """Return a unit, live or gone; None: there is none of this id."""
         index = self._place(unit_id)
         return self.gone.get(unit_id) if index is None else self.live[index]
 
-    def is_last(self, unit_id: int) -> bool:
+    def is_last(self, unit_id: float) -> bool:
         """Say whether nothing live comes after this unit."""
         return not self._ids or self._ids[-1] <= unit_id
 
@@ -76,7 +76,7 @@ class Shown:
         self.live.insert(index, unit)
         self._ids.insert(index, unit.id)
 
-    def pop(self, unit_id: int) -> Unit:
+    def pop(self, unit_id: float) -> Unit:
         """Forget a unit that its owner took out, and return it.
 
         Raises:

@@ -152,8 +152,11 @@ class AnthropicAdapter:
         finer = claude_of(model).counts_finer
         return counter_for("estimate:claude-new" if finer else "estimate:claude")
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
         """Return what the item's blocks cost, with a message of their own."""
+        del calls
         tokens = MESSAGE
         if item.role == "assistant":
             ids = [call.id for call in item.tool_calls]

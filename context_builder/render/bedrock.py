@@ -167,8 +167,11 @@ class BedrockAdapter:
         except UnknownModelError:
             return counter_for(None)
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
         """Return what the item's blocks cost, with a message and a possible bridge."""
+        del calls
         host = host_of(model)
         tokens = MESSAGE
         if item.role == "assistant":

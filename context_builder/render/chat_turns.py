@@ -7,17 +7,20 @@ stands before it alone, so that a longer conversation begins with the shorter on
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from context_builder.items import Mark
+from context_builder.items import ContextItem, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["FIRST_USER", "Turns", "join_content"]
+__all__ = ["FIRST_USER", "Turns", "in_turn"]
 
 FIRST_USER = "(the conversation begins with the assistant)"
 """Stands where a vendor wants a user message first and there is none."""
+
+Parts = list[dict[str, Any]]
 
 _JOINED = frozenset({"user", "assistant"})
 
@@ -77,20 +80,35 @@ class Turns:
 
 
 def _joined(last: dict[str, Any], message: dict[str, Any]) -> dict[str, Any]:
-    content = message.get("content")
-    if last["role"] == "assistant" and isinstance(content, list):
-        # Reasoning may only open a message: behind other content it is left out.
-        content = [part for part in content if part.get("type") != "thinking"]
+    first, second = last.get("content"), message.get("content")
+    if last["role"] == "assistant":
+        first, second = _opened(first, second)
     both = {**last, **message}
-    both["content"] = join_content(last.get("content"), content)
+    both["content"] = _join_content(first, second)
     if both["content"] is None:
         del both["content"]
     return both
 
 
-def join_content(
-    first: str | list[dict[str, Any]] | None, second: str | list[dict[str, Any]] | None
-) -> str | list[dict[str, Any]] | None:
+def _opened(
+    first: str | Parts | None, second: str | Parts | None
+) -> tuple[str | Parts | None, str | Parts | None]:
+    """Prepare an assistant's contents: reasoning opens a message, and one text ends it.
+
+    Reasoning behind other content is left out, as no vendor has a place for it there.
+    """
+    if isinstance(second, list):
+        texts = [part["text"] for part in second if part.get("type") == "text"]
+        second = "\n".join(texts)
+    if isinstance(first, list) and second and first[-1].get("type") == "text":
+        ending = {"type": "text", "text": f"{first[-1]['text']}\n\n{second}"}
+        return [*first[:-1], ending], None
+    return first, second
+
+
+def _join_content(
+    first: str | Parts | None, second: str | Parts | None
+) -> str | Parts | None:
     """Join two contents: texts by a blank line, anything else part by part."""
     if not first or not second:
         return first or second
@@ -99,5 +117,20 @@ def join_content(
     return [*_parts(first), *_parts(second)]
 
 
-def _parts(content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _parts(content: str | Parts) -> Parts:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def in_turn(
+    items: Sequence[ContextItem],
+) -> Iterator[tuple[ContextItem, ContextItem | None]]:
+    """Yield each item with the one that follows; every result names its tool."""
+    names: dict[str, str] = {}
+    for number, item in enumerate(items):
+        if item.tool_calls:
+            names = {call.id: call.name for call in item.tool_calls}
+        named = item
+        if item.role == "tool" and item.tool_name is None:
+            name = names.get(item.tool_call_id or "")
+            named = dataclasses.replace(item, tool_name=name)
+        yield named, items[number + 1] if number + 1 < len(items) else None

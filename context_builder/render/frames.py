@@ -16,7 +16,13 @@ __all__ = ["frame", "framed_content", "note_text"]
 
 _LINE_CHARS = 80
 """Text up to this length stands in one line with its frame."""
-_TAGS = {"memory": "memory", "summary": "summary", "event": "event", "notice": "notice"}
+_TAGS = {
+    "memory": "memory",
+    "summary": "summary",
+    "event": "event",
+    "notice": "notice",
+    "recall": "recalled",
+}
 
 
 def frame(tag: str, text: str, **attributes: str) -> str:

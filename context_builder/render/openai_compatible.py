@@ -17,7 +17,7 @@ from context_builder.render.adapter import (
     Prompt,
     Rendering,
 )
-from context_builder.render.chat_turns import FIRST_USER, Turns
+from context_builder.render.chat_turns import FIRST_USER, Turns, in_turn
 from context_builder.render.described import (
     call_text,
     described,
@@ -103,9 +103,9 @@ class CompatAdapter:
 
     def _say_items(self, prompt: Prompt, turns: Turns) -> None:
         ids = IdMap(prompt.items, self.capabilities)
-        pictures: list[Part] = []
+        pictures: Messages = []
         later_calls: deque[tuple[str, dict[str, Any]]] = deque()
-        for item, follower in _with_follower(prompt.items):
+        for item, follower in in_turn(prompt.items):
             self._report_hidden(item, turns)
             said = deque(self._say(item, ids, prompt.model))
             if item.role == "assistant":
@@ -121,7 +121,7 @@ class CompatAdapter:
                 turns.add(*later_calls.popleft())
             pictures += self._result_pictures(item)
             if pictures and (follower is None or follower.role != "tool"):
-                turns.add(item.id, self._say_pictures(item, pictures))
+                turns.add(item.id, {"role": "user", "content": pictures})
                 pictures = []
 
     def _report_hidden(self, item: ContextItem, turns: Turns) -> None:
@@ -293,22 +293,19 @@ class CompatAdapter:
         ]
         return result_text(item.with_content("\n".join(said)))
 
-    def _result_pictures(self, item: ContextItem) -> list[Part]:
-        """Return what of a result has to be shown in a user message behind it."""
+    def _result_pictures(self, item: ContextItem) -> Messages:
+        """Return the parts of a result that a user message behind it has to show."""
         if item.role != "tool" or isinstance(item.content, str):
             return []
         if self.capabilities.images_in_results:
             return []
-        return [
-            part for part in item.content if not is_text(part) and self._takes(part)
+        shown = [
+            self._shown(part)
+            for part in item.content
+            if not is_text(part) and self._takes(part)
         ]
-
-    def _say_pictures(
-        self, item: ContextItem, pictures: Sequence[Part]
-    ) -> dict[str, Any]:
         note = {"type": "text", "text": f"[returned by {item.tool_name or 'the tool'}]"}
-        said = [self._shown(part) for part in pictures]
-        return {"role": "user", "content": [note, *said]}
+        return [note, *shown] if shown else []
 
     # --- counting -------------------------------------------------------------------
 
@@ -319,17 +316,17 @@ class CompatAdapter:
         except UnknownModelError:
             return counter_for(None)
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
-        """Return what the item's messages cost, a bridge before them included."""
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
+        """Return what the item's messages cost, and a bridge behind a result."""
+        del calls
         said = self._say(item, None, model)
         if pictures := self._result_pictures(item):
-            said.append(self._say_pictures(item, pictures))
-        tokens = sum(self._message_tokens(message, count, model) for message in said)
-        if self.dialect.bridge is not None:
-            bridge = {"role": "assistant", "content": self.dialect.bridge}
-            users = sum(message["role"] == "user" for message in said)
-            tokens += users * self._message_tokens(bridge, count, model)
-        return tokens
+            said.append({"role": "user", "content": pictures})
+        if self.dialect.bridge is not None and item.role == "tool":
+            said.append({"role": "assistant", "content": self.dialect.bridge})
+        return sum(self._message_tokens(message, count, model) for message in said)
 
     def _message_tokens(
         self, message: Mapping[str, Any], count: Count, model: str | None
@@ -374,13 +371,6 @@ class CompatAdapter:
     def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
         """Return the rules of the vendor that the request breaks."""
         return validate_openai_compatible(request, self.dialect.rules)
-
-
-def _with_follower(
-    items: Sequence[ContextItem],
-) -> Iterator[tuple[ContextItem, ContextItem | None]]:
-    for number, item in enumerate(items):
-        yield item, items[number + 1] if number + 1 < len(items) else None
 
 
 def _split(calls: Messages) -> tuple[Messages, Messages]:

@@ -9,6 +9,7 @@ result either way.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,11 +46,14 @@ NAME = "openai-responses"
 OPENAI_RESPONSES = Capabilities(
     providers=("openai",),
     system="field",
+    # Clients that glue a call's id to an item's put a bar between them.
+    id_pattern=r"^[^\x00-\x1f|]+$",
     id_chars=64,
     images_in_results=True,
     audio=False,
     reasoning=NAME,
 )
+_FOREIGN = "reasoning left out: of another model, or not whole"
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$|-sol$|-latest$")
 """What may stand behind the name that a model was asked for by."""
 
@@ -92,8 +96,11 @@ class OpenAIResponsesAdapter:
         """Return the exact counter of the model's encoding; o200k_base without one."""
         return counter_for(_encoding_of(model))
 
-    def item_tokens(self, item: ContextItem, count: Count, *, model: str | None) -> int:
+    def item_tokens(
+        self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
+    ) -> int:
         """Return what the item's pieces cost."""
+        del calls
         pieces, _ = _say(item, None, _custom_calls(item), model)
         return said_tokens(pieces, count, model)
 
@@ -153,7 +160,7 @@ _OUTPUT = "function_call_output"
 
 def _say_assistant(item: ContextItem, ids: IdMap | None, model: str | None) -> _Said:
     own = _blocks_to_send(item, model)
-    marks = ["reasoning of another model left out"] * (len(own) < len(item.reasoning))
+    marks = [_FOREIGN] * (len(own) < len(item.reasoning))
     text, lost = _spoken(item)
     marks += lost
     if not text and not item.tool_calls:
@@ -187,9 +194,9 @@ def _has_all_ids(item: ContextItem, text: str) -> bool:
 
 
 def _said_block(block: Mapping[str, Any], *, keeps_id: bool) -> dict[str, Any]:
-    if keeps_id or not _is_reasoning(block):
-        return dict(block)
-    return {key: value for key, value in block.items() if key != "id"}
+    is_whole = keeps_id or not _is_reasoning(block)
+    said = {key: value for key, value in block.items() if is_whole or key != "id"}
+    return copy.deepcopy(said)
 
 
 def _said_message(item: ContextItem, text: str, *, keeps_id: bool) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def said_parts(
             said = _said_part(part)
         if said is None:
             said = _text(described_part(part))
-            marks.append(f"{described_part(part)} left out: there is no place for it")
+            marks.append(f"{described_part(part)}: there is no place for it")
         if said["type"] != "input_text" or said["text"].strip():
             parts.append(said)
     return parts, marks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -22,17 +23,19 @@ _CHATS = re.compile(r"-chat\b")
 def asked_for(prompt: Prompt, said: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the keyword arguments of the call."""
     options = prompt.options
-    tools = [said_tool(tool) for tool in prompt.tools]
+    tools = [copy.deepcopy(said_tool(tool)) for tool in prompt.tools]
     asked = {
         "model": prompt.model,
         # Empty instructions would call up the vendor's own.
         "instructions": (prompt.system.text if prompt.system else "") or None,
         "input": said,
         "tools": tools or None,
-        "tool_choice": _said_choice(options.tool_choice) if tools else None,
+        "tool_choice": copy.deepcopy(_said_choice(options.tool_choice))
+        if tools
+        else None,
         "parallel_tool_calls": options.parallel_tool_calls if tools else None,
         "max_output_tokens": options.max_output_tokens,
-        "text": _said_format(options.response_format),
+        "text": copy.deepcopy(_said_format(options.response_format)),
         "reasoning": _said_effort(options),
         "temperature": options.temperature,
         "prompt_cache_key": options.prompt_cache_key,
@@ -40,7 +43,8 @@ def asked_for(prompt: Prompt, said: list[dict[str, Any]]) -> dict[str, Any]:
         "include": ["reasoning.encrypted_content"] if _thinks(prompt.model) else None,
     }
     request = {key: value for key, value in asked.items() if value is not None}
-    return request | dict(options.extra or {})
+    # The caller may change what it gets; tools and schemas stay ours.
+    return request | copy.deepcopy(dict(options.extra or {}))
 
 
 def _thinks(model: str | None) -> bool:
@@ -57,7 +61,7 @@ def _said_effort(options: RequestOptions) -> dict[str, Any] | None:
 
 
 def said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Say a tool the flat way. Of a hand-written schema, `strict` must be denied."""
+    """Say a tool the flat way, `strict` or not: left out, the vendor assumes it."""
     if "custom" in tool:
         custom = tool["custom"]
         said = {"type": "custom", **custom, "name": clean_name(custom["name"])}
@@ -65,13 +69,21 @@ def said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
             said["format"] = _said_grammar(custom["format"])
         return said
     function = tool["function"]
+    schema = function.get("parameters") or _NO_PARAMETERS
     return {
         "type": "function",
         "name": clean_name(function["name"]),
         **_given(function, "description"),
-        "parameters": function.get("parameters") or _NO_PARAMETERS,
-        "strict": bool(function.get("strict")),
+        "parameters": schema,
+        # A schema that is not strict is refused where it is said to be.
+        "strict": bool(function.get("strict")) and _is_strict(schema),
     }
+
+
+def _is_strict(schema: Mapping[str, Any]) -> bool:
+    required = set(schema.get("required") or ())
+    is_closed = schema.get("additionalProperties") is False
+    return is_closed and required == set(schema.get("properties") or {})
 
 
 _NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}

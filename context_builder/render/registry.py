@@ -22,7 +22,20 @@ ENTRY_POINT_GROUP = "context_builder.adapters"
 _BUILT_IN: Mapping[str, str] = {
     "anthropic": "anthropic:AnthropicAdapter",
     "bedrock": "bedrock:BedrockAdapter",
+    "cohere": "cohere:CohereAdapter",
+    "deepseek": "deepseek:DeepSeekAdapter",
+    "gemini": "gemini:GeminiAdapter",
+    "glm": "glm:GlmAdapter",
+    "groq": "groq:GroqAdapter",
+    "kimi": "kimi:KimiAdapter",
+    "mistral": "mistral:MistralAdapter",
+    "ollama": "ollama:OllamaAdapter",
     "openai": "openai_chat:OpenAIChatAdapter",
+    "openai-compatible": "openai_compatible:CompatAdapter",
+    "openai-responses": "openai_responses:OpenAIResponsesAdapter",
+    "qwen": "qwen:QwenAdapter",
+    "strict": "strict:StrictAdapter",
+    "xai": "xai:XaiAdapter",
 }
 
 

@@ -6,24 +6,112 @@ or as the SDK's own objects, and refuses what it does not know by the path of th
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Protocol, cast
 
 from context_builder.collect.content import as_mapping
-from context_builder.collect.imports import openai_chat
-from context_builder.collect.imports.reading import MessageReader, Reply, ResponseReader
+from context_builder.collect.imports import chat_requests, openai_chat
+from context_builder.collect.imports.reading import (
+    Imported,
+    MessageReader,
+    Reply,
+    RequestReader,
+    ResponseReader,
+    Usage,
+)
 from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.items import ContextItem
 
-__all__ = ["Reply", "import_formats", "read_messages", "read_response", "read_tools"]
+__all__ = [
+    "Imported",
+    "Reply",
+    "Usage",
+    "import_formats",
+    "read_messages",
+    "read_request",
+    "read_response",
+    "read_tools",
+]
 
-_MESSAGE_READERS: Mapping[str, MessageReader] = {"openai": openai_chat.read_messages}
-_RESPONSE_READERS: tuple[ResponseReader, ...] = (openai_chat.read_response,)
+_OWN = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "ollama")
+"""Formats with a module of their own name."""
+_FAMILIES = (
+    "deepseek",
+    "glm",
+    "groq",
+    "kimi",
+    "openai-compatible",
+    "qwen",
+    "strict",
+    "xai",
+)
+_CHAT_FIELDS = {
+    "system": frozenset({"role", "content", "name"}),
+    "developer": frozenset({"role", "content", "name"}),
+    "user": frozenset({"role", "content", "name"}),
+    "assistant": frozenset(
+        {"role", "content", "name", "tool_calls", "refusal", "reasoning_content"}
+    ),
+    "tool": frozenset({"role", "content", "tool_call_id", "name"}),
+}
+_ANSWERS = (
+    "openai_responses",
+    "anthropic",
+    "gemini",
+    "bedrock",
+    "mistral",
+    "openai_compatible",
+    "cohere",
+    "ollama",
+    "openai_chat",
+)
+"""Modules whose `read_response` is asked, in this order: the most particular first."""
+
+
+class _Reader(Protocol):
+    @property
+    def read_messages(self) -> MessageReader: ...
+
+    @property
+    def read_request(self) -> RequestReader: ...
+
+
+class _OpenAIReader:
+    read_messages = staticmethod(openai_chat.read_messages)
+
+    @staticmethod
+    def read_request(request: Mapping[str, Any]) -> Imported:
+        """Read a whole request."""
+        return chat_requests.read_chat_request(
+            request, openai_chat.read_messages, fields=_CHAT_FIELDS
+        )
 
 
 def import_formats() -> tuple[str, ...]:
-    """Return the names of the formats that `read_messages` knows."""
-    return tuple(sorted(_MESSAGE_READERS))
+    """Return the names of the formats that can be read."""
+    return tuple(sorted(("openai", "openai-responses", *_OWN, *_FAMILIES)))
+
+
+@functools.cache
+def _reader(format: str) -> _Reader:
+    if format == "openai":
+        return _OpenAIReader()
+    if format in _FAMILIES:
+        module = _module("openai_compatible")
+        return cast("_Reader", module.READERS[format])
+    if format in _OWN or format == "openai-responses":
+        return cast("_Reader", _module(format.replace("-", "_")))
+    raise AdapterError(
+        f"there is no reader for the format {format!r}; known are "
+        f"{', '.join(import_formats())}",
+        adapter=format,
+    )
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"context_builder.collect.imports.{name}")
 
 
 def read_messages(
@@ -35,18 +123,22 @@ def read_messages(
         AdapterError: If the format is not known.
         InvalidItemError: If a message is not what the format says; `field` is its path.
     """
-    reader = _MESSAGE_READERS.get(format)
-    if reader is None:
-        raise AdapterError(
-            f"there is no reader for the format {format!r}; known are "
-            f"{', '.join(import_formats())}",
-            adapter=format,
-        )
+    reader = _reader(format)
     if isinstance(messages, str | bytes | Mapping):
         raise InvalidItemError(
             f"messages must be a list, not {type(messages).__name__}", field="messages"
         )
-    return reader(list(messages))
+    return reader.read_messages(list(messages))
+
+
+def read_request(request: Mapping[str, Any], *, format: str = "openai") -> Imported:
+    """Read a vendor's whole request: conversation, system prompt and tools.
+
+    Raises:
+        AdapterError: If the format is not known.
+        InvalidItemError: If it is not what the format says; `field` is the path.
+    """
+    return _reader(format).read_request(request)
 
 
 def read_response(response: object) -> Reply:
@@ -63,7 +155,8 @@ def read_response(response: object) -> Reply:
         pieces = [piece for piece in read if piece is not None]
     else:
         pieces = []
-    for reader in _RESPONSE_READERS:
+    for name in _ANSWERS if pieces else ():
+        reader = cast("ResponseReader", _module(_answer_module(name)).read_response)
         reply = reader(pieces)
         if reply is not None:
             return reply
@@ -72,6 +165,10 @@ def read_response(response: object) -> Reply:
         field="response",
         value=response,
     )
+
+
+def _answer_module(name: str) -> str:
+    return f"{name}_answers" if name in {"gemini", "openai_responses"} else name
 
 
 def read_tools(tools: Iterable[object]) -> tuple[Mapping[str, Any], ...]:

@@ -30,9 +30,6 @@ _DEEPEST: Final = 40
 _LEAST_CHARS: Final = 12
 """Size of the shortest form of a value, such as `"[...1234]"`."""
 
-_TINY_CHARS: Final = 8
-"""Containers of this size are no larger than what would say that they are missing."""
-
 _ATOM_CHARS: Final = 24
 """Strings up to this length are names and ids: whole, or not there."""
 
@@ -136,7 +133,7 @@ class JsonShortener:
             size = _LEAST_CHARS
         elif isinstance(value, tuple):
             size = 1 + sum(
-                _key_size(key) + self._measure(item, depth + 1) for key, item in value
+                len(key) + 4 + self._measure(item, depth + 1) for key, item in value
             )
         else:
             size = 1 + sum(1 + self._measure(item, depth + 1) for item in value)
@@ -152,8 +149,6 @@ class JsonShortener:
         if isinstance(value, tuple | list) and value:
             if depth >= _DEEPEST:
                 return _collapsed(value)
-            if self._size(value) <= _TINY_CHARS:
-                room = _TINY_CHARS
             if isinstance(value, tuple):
                 return self._show_object(cast("Pairs", value), room, depth)
             return self._show_array(value, room, depth)
@@ -162,26 +157,28 @@ class JsonShortener:
         return _leaf(value)
 
     def _show_object(self, pairs: Pairs, room: int, depth: int) -> str:
-        kept: Sequence[int] = range(len(pairs))
-        if self._size(pairs) > room and not (self._keep_keys and depth == 0):
-            kept = self._kept_keys(pairs, room)
+        may_cut = self._size(pairs) > room and not (self._keep_keys and depth == 0)
+        kept = self._kept_keys(pairs, room) if may_cut else range(len(pairs))
         if not kept:
             return _collapsed(pairs)
+        names = {index: pairs[index][0] for index in kept}
+        if may_cut:
+            names = {index: _short_key(name) for index, name in names.items()}
         missing = len(pairs) - len(kept)
-        room -= sum(_key_size(pairs[index][0]) for index in kept) + 1
+        room -= sum(len(name) + 4 for name in names.values()) + 1
         room -= _MARKER_CHARS if missing else 0
-        first = {index for index in kept if _IMPORTANT.search(pairs[index][0])}
+        first = {index for index, name in names.items() if _IMPORTANT.search(name)}
         shown = self._share(
             {index: pairs[index][1] for index in kept}, room, depth, first
         )
-        parts = [f"{quote(_short_key(pairs[i][0]))}:{shown[i]}" for i in kept]
+        parts = [f"{quote(names[i])}:{shown[i]}" for i in kept]
         if missing:
             marker = f"{_marker_key(pairs)}:{quote(_keys(missing))}"
             gap = next((n for n, i in enumerate(kept) if i != n), len(kept))
             parts.insert(gap, marker)
         return "{" + ",".join(parts) + "}"
 
-    def _kept_keys(self, pairs: Pairs, room: int) -> list[int]:
+    def _kept_keys(self, pairs: Pairs, room: int) -> Sequence[int]:
         """Choose the keys that stay: telling names first, then from both ends."""
         least = _LEAST_CHARS if len(pairs) <= _FEW_KEYS else _ITEM_CHARS
         room -= 1

@@ -1,0 +1,105 @@
+"""Picks out of a text what later calls are likely to need: names, ids, dates, amounts.
+
+A generic extractor without lists of domain words. What it keeps is what cannot be
+reworded: a path, an identifier, a number, a short value of a JSON field, a quoted name,
+a line that reports an error. Pure text work; it knows no tokens.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+__all__ = ["facts", "fresh_facts"]
+
+_LONGEST_CHARS = 160
+_SHORTEST_CHARS = 3
+_VALUE_CHARS = 60
+_LEAST_NUMBER = 100
+_MOST_FACTS = 400
+_SCAN_CHARS = 60_000
+"""Only so much of a text is looked at, from its head and from its tail."""
+
+_FACT = re.compile(
+    r"""
+    (?P<url>\bhttps?://[^\s"'<>\\)]+)
+  | (?P<mail>\b[\w.+-]+@[\w-]+\.[\w.-]+\b)
+  | (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]+|/[\w.@+-]{2,}|\b[\w-]+\.(?=\w*[a-z])\w{1,5}\b)
+  | (?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?|\b\d{1,2}:\d{2}\b|\d{4}年\d{1,2}月(?:\d{1,2}日)?)
+  | (?P<ident>\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b|\b\w+(?:_\w+)+\b|\b\w+(?:-\w+)*\#\w+\b)
+  | (?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b|\b\d+(?:元|分|%|公里|人))
+  | (?P<name>\b[A-Z]{2,}\b|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b)
+  | (?P<value>"[^"\\\n{}\[\]]{2,40}"(?!\s*:))
+  | (?P<quoted>[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]|`(?P<code>[^`\n]{2,80})`)
+    """,
+    re.VERBOSE,
+)
+
+
+def facts(text: str) -> list[str]:
+    """Return what a text holds that cannot be reworded, each once, in order."""
+    data = _parsed(text)
+    if data is None and len(text) > 2 * _SCAN_CHARS:
+        text = f"{text[:_SCAN_CHARS]}\n{text[-_SCAN_CHARS:]}"
+    found: dict[str, None] = {}
+    for fact in _found(text) if data is None else _leaves(data):
+        found.setdefault(fact)
+        if len(found) >= _MOST_FACTS:
+            break
+    return list(found)
+
+
+def _parsed(text: str) -> object | None:
+    """Return JSON data; None for what is none, or too large to look at whole."""
+    if text[:1] not in "[{" or len(text) > 4 * _SCAN_CHARS:
+        return None
+    try:
+        data: object = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data
+
+
+def _leaves(data: object) -> Iterator[str]:
+    """Yield the short values of data, depth first, and the keys that look like ids."""
+    stack = [data]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            stack += reversed(list(value.values()))
+            yield from (key for key in value if any(map(str.isdigit, key)))
+        elif isinstance(value, list):
+            stack += reversed(value)
+        elif isinstance(value, str):
+            yield from _short_or_found(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            if abs(value) >= _LEAST_NUMBER or value != int(value):
+                yield str(value)
+
+
+def _short_or_found(value: str) -> Iterator[str]:
+    if len(value) > _VALUE_CHARS or "\n" in value:
+        yield from _found(value)
+    elif value.strip():
+        yield value.strip()
+
+
+def _found(text: str) -> Iterator[str]:
+    for match in _FACT.finditer(text):
+        inner = match["said"] or match["code"]
+        fact = (inner or match[0]).strip(" .,;:\"")
+        if _SHORTEST_CHARS <= len(fact) <= _LONGEST_CHARS or (
+            len(fact) > 1 and not fact.isascii()
+        ):
+            yield fact
+
+
+def fresh_facts(found: Iterable[str], known: set[str]) -> list[str]:
+    """Return the facts that are not known yet, nor part of one; they are known then."""
+    fresh = []
+    for fact in found:
+        if fact not in known:
+            known.add(fact)
+            fresh.append(fact)
+    return fresh

@@ -1,0 +1,110 @@
+"""Brings back what left: the passages that a new user message asks for.
+
+They come as one framed item just before that message, behind the stable prefix. They
+are worked out when the message arrives and stay where they are put; at the next
+compaction of a later turn they are the first to go.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from context_builder.decide.archive import Archive, Passage, terms
+from context_builder.decide.rules import Rules
+from context_builder.items import ContextItem, Unit
+
+__all__ = ["Found", "recall_passages", "recall_unit"]
+
+_LEAST_SHARE_OF_BEST = 0.22
+"""Passages that match much worse than the best one are not worth their tokens."""
+_LINE_TOKENS = 4
+"""About what a passage's heading takes."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """Passages chosen for a message, and what they take."""
+
+    passages: tuple[Passage, ...]
+    tokens: int
+
+
+def recall_passages(
+    archive: Archive,
+    query: str,
+    rules: Rules,
+    *,
+    limit_tokens: int,
+    unit_of: Callable[[float], Unit | None],
+) -> Found:
+    """Return the best passages for a query, as far as the limit allows.
+
+    What is shown whole already is left out. Best first; returned in the log's order.
+    """
+    ranked = archive.search(query)
+    if not ranked:
+        return Found((), 0)
+    chosen: list[Passage] = []
+    tokens = 0
+    least = ranked[0][0] * _LEAST_SHARE_OF_BEST
+    for score, number in ranked:
+        if score < least:
+            break
+        passage = archive.passages[number]
+        unit = unit_of(passage.unit_id)
+        if unit is None or unit.rendition == "whole":
+            continue
+        cost = rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
+        if tokens + cost > limit_tokens:
+            continue
+        chosen.append(passage)
+        tokens += cost
+    chosen.sort(key=lambda p: (p.unit_id, p.index, p.start))
+    return Found(tuple(chosen), tokens)
+
+
+def passage_text(passage: Passage, unit: Unit) -> str:
+    """Return the text of a passage."""
+    return unit.originals[passage.index].text[passage.start : passage.end]
+
+
+def recall_unit(
+    found: Sequence[Passage],
+    *,
+    unit_id: float,
+    turn: int,
+    unit_of: Callable[[float], Unit | None],
+    rules: Rules,
+) -> Unit:
+    """Return the framed item that holds the passages, as a unit."""
+    lines = []
+    for passage in found:
+        unit = unit_of(passage.unit_id)
+        if unit is None:
+            continue
+        item = unit.originals[passage.index]
+        who = item.tool_name if item.role == "tool" else item.role
+        lines.append(f"[{item.id} {who}] {passage_text(passage, unit)}")
+    item = ContextItem(
+        role="user",
+        content="\n".join(lines),
+        id=f"r{int(unit_id + 1)}",
+        source="recall",
+        optional=True,
+    )
+    size = rules.ruler.item(item)
+    return Unit(
+        id=unit_id,
+        items=(item,),
+        originals=(item,),
+        kind="background",
+        turn=turn,
+        sizes=(size,),
+        whole_sizes=(size,),
+    )
+
+
+def has_content_words(query: str) -> bool:
+    """Say whether there is anything to look for in a message."""
+    return any(len(term) > 1 for term in terms(query))

@@ -1,0 +1,223 @@
+"""What Gemini bills for a request: texts by estimate, media by the vendor's figures.
+
+There is next to nothing around a text; calls, results and tools cost a few tokens
+each. A signature stands for the thoughts behind it, which the newer models read again
+until the turn is over: its length tells how many there are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from context_builder.tokens.images import gemini_image_tokens, image_size
+
+if TYPE_CHECKING:
+    from context_builder.render.adapter import Count
+
+__all__ = ["body_tokens", "fixed_tokens", "parts_tokens"]
+
+_Object = Mapping[str, Any]
+
+_CONTENT = 1
+"""Around the parts of a content and the system prompt; with older models nothing is."""
+_CALL = 5
+"""Around a call, besides its name and arguments."""
+_RESULT = 5
+"""Around a result, besides its name and the object."""
+_TOOL = 12
+_PROPERTY = 8
+"""Around a tool, and around each of its arguments."""
+_OTHER_PART = 8
+"""Around code and other parts that only the vendor writes."""
+_SIGNATURE_SHARE = 0.22
+_OLDER_SIGNATURE_SHARE = 0.05
+"""Tokens for each character of a signature in base64."""
+_PAGE_TOKENS = 560
+_OLDER_PAGE_TOKENS = 258
+_BYTES_PER_PAGE = 50_000
+_UNKNOWN_PAGES = 10
+"""How long a document is thought to be that has to be fetched."""
+_BYTES_PER_TOKEN: Mapping[str, int] = {"audio/wav": 500, "audio/": 250, "video/": 400}
+"""Sound and film by their size: 32 tokens a second, and 300."""
+_UNKNOWN_FILM_TOKENS = 18_000
+"""A minute of film: what one is thought to cost that has to be fetched."""
+
+
+def body_tokens(request: _Object, count: Count) -> int:
+    """Count a finished request from nothing but its body."""
+    model = request.get("model")
+    config = request.get("config") or {}
+    contents = request.get("contents") or ()
+    turn = _current_turn(contents)
+    return (
+        sum(
+            parts_tokens(
+                content.get("parts") or (), count, model, is_over=number < turn
+            )
+            for number, content in enumerate(contents)
+        )
+        + _system_tokens(config, count, model)
+        + _tools_tokens(config, count)
+    )
+
+
+def _current_turn(contents: Sequence[_Object]) -> int:
+    """Return where the current turn begins: with the last words of the user's own."""
+    for number in range(len(contents) - 1, -1, -1):
+        content = contents[number]
+        if content.get("role") == "user" and not all(
+            "function_response" in part for part in content.get("parts") or ()
+        ):
+            return number
+    return 0
+
+
+def fixed_tokens(
+    request: _Object, system_parts: Sequence[_Object], first: str, count: Count
+) -> Mapping[str, int]:
+    """Count what a request without a conversation costs, by what it is for.
+
+    Args:
+        request: The arguments of the call, without contents.
+        system_parts: The system prompt where it stands among the contents.
+        first: What is put before a conversation that the model begins.
+        count: Counts a text.
+    """
+    config = request.get("config") or {}
+    model = request.get("model")
+    folded = parts_tokens(system_parts, count, model) if system_parts else 0
+    return {
+        "system": _system_tokens(config, count, model) + folded,
+        "tools": _tools_tokens(config, count),
+        "overhead": count(first) + _CONTENT,
+    }
+
+
+def parts_tokens(
+    parts: Sequence[_Object],
+    count: Count,
+    model: str | None,
+    *,
+    is_over: bool = False,
+) -> int:
+    """Count one content, or that part of it that an item contributes.
+
+    Args:
+        parts: In the SDK's spelling.
+        count: Counts a text.
+        model: The model; left out: of the newest generation.
+        is_over: Whether its turn is known to be over; its signatures are free then.
+    """
+    share = 0.0 if is_over else _signature_share(model)
+    around = 0 if _is_older(model) else _CONTENT
+    return around + sum(
+        math.ceil(len(str(part.get("thought_signature") or "")) * share)
+        + _part_tokens(part, count, model)
+        for part in parts
+    )
+
+
+def _signature_share(model: str | None) -> float:
+    return _OLDER_SIGNATURE_SHARE if _is_older(model) else _SIGNATURE_SHARE
+
+
+def _is_older(model: object) -> bool:
+    """Say whether a model is of a generation before the third."""
+    found = re.search(r"gemini-[12](\D|$)|gemma", str(model or "").lower())
+    return found is not None
+
+
+def _system_tokens(config: _Object, count: Count, model: str | None) -> int:
+    system = config.get("system_instruction")
+    around = 0 if _is_older(model) else _CONTENT
+    return count(str(system)) + around if system else 0
+
+
+def _tools_tokens(config: _Object, count: Count) -> int:
+    return sum(
+        _tool_tokens(tool, count)
+        for given in config.get("tools") or ()
+        for tool in given.get("function_declarations") or ()
+    )
+
+
+def _tool_tokens(tool: _Object, count: Count) -> int:
+    """Estimate a tool, half way between the words of its schema and its JSON.
+
+    How the vendor shows a schema is not known. Flat ones cost little more than their
+    words, nested ones nearly their JSON.
+    """
+    schema = tool.get("parameters_json_schema") or tool.get("parameters")
+    named = count(str(tool.get("name") or "")) + count(
+        str(tool.get("description") or "")
+    )
+    if not schema:
+        return _TOOL + named
+    return _TOOL + named + (count(_dumps(schema)) + _words_tokens(schema, count)) // 2
+
+
+def _words_tokens(schema: object, count: Count) -> int:
+    """Count the names and descriptions in a schema, some tokens around each."""
+    if isinstance(schema, list):
+        return sum(_words_tokens(each, count) for each in schema)
+    if not isinstance(schema, Mapping):
+        return 0
+    properties = schema.get("properties")
+    named = properties if isinstance(properties, Mapping) else {}
+    words = [*named, *map(str, schema.get("enum") or ())]
+    inner = [value for key, value in schema.items() if key != "properties"]
+    said = schema.get("description")
+    return (
+        _PROPERTY * len(named)
+        + sum(map(count, words))
+        + (count(said) if isinstance(said, str) else 0)
+        + sum(_words_tokens(each, count) for each in (*inner, *named.values()))
+    )
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _part_tokens(part: _Object, count: Count, model: str | None) -> int:
+    if "text" in part:
+        return count(str(part["text"]))
+    if "function_call" in part:
+        call = part["function_call"]
+        return _CALL + count(call["name"]) + count(_dumps(call.get("args")))
+    if "function_response" in part:
+        return _result_tokens(part["function_response"], count, model)
+    if "inline_data" in part or "file_data" in part:
+        return _media_tokens(part, model)
+    said = {key: value for key, value in part.items() if not key.startswith("thought")}
+    return _OTHER_PART + count(_dumps(said)) if said else 0
+
+
+def _result_tokens(result: _Object, count: Count, model: str | None) -> int:
+    media = sum(_media_tokens(part, model) for part in result.get("parts") or ())
+    said = count(str(result["name"])) + count(_dumps(result["response"]))
+    return _RESULT + said + media
+
+
+def _media_tokens(part: _Object, model: str | None) -> int:
+    blob, file = part.get("inline_data"), part.get("file_data") or {}
+    data = str(blob["data"]) if blob else None
+    kind = str((blob or file).get("mime_type") or "")
+    if kind.startswith("image/"):
+        return gemini_image_tokens(image_size(data) if data else None, model=model)
+    for begin, bytes_per_token in _BYTES_PER_TOKEN.items():
+        if kind.startswith(begin):
+            if data is None:
+                return _UNKNOWN_FILM_TOKENS
+            return math.ceil(len(data) * 3 / 4 / bytes_per_token)
+    if kind.startswith("text/") and data is not None:
+        return math.ceil(len(data) / 4)
+    page = _OLDER_PAGE_TOKENS if _is_older(model) else _PAGE_TOKENS
+    pages = _UNKNOWN_PAGES
+    if data is not None:
+        pages = max(1, math.ceil(len(data) * 3 / 4 / _BYTES_PER_PAGE))
+    return page * pages

@@ -1,0 +1,17 @@
+"""The policies that a replay knows by name. A new one is a line in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from context_builder.settings import Settings
+
+__all__ = ["POLICIES"]
+
+POLICIES: Mapping[str, Callable[[], Settings]] = MappingProxyType(
+    {
+        "balanced": Settings,
+    }
+)
+"""How to make the settings of each policy."""
