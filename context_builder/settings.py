@@ -83,9 +83,9 @@ class Settings(_Settings):
     """Rounds of tool calls of the current turn whose results stay longest."""
     min_shortened_tokens: int = Field(default=160, ge=16)
     """Results are not cut below this size while older rounds can be cleared instead."""
-    recall_share: float = Field(default=0.30, ge=0, le=1)
+    recall_share: float = Field(default=0.40, ge=0, le=1)
     """Most of the budget that passages recalled for a user message take; 0: no recall."""
-    digest_share: float = Field(default=0.08, ge=0, le=1)
+    digest_share: float = Field(default=0.15, ge=0, le=1)
     """Most of the budget that the digest of left-out messages takes; 0: only their
     number is told."""
     reference_facts_tokens: int = Field(default=120, ge=0)

@@ -1,54 +1,34 @@
 """What left the request, indexed by its words: found again when it is asked for.
 
-A lexical index (BM25) that grows with what is added and never looks back. Words are
-those of scripts with spaces; Chinese, Japanese and Korean are indexed by pairs of
-characters. The formula is Robertson and Zaragoza's (2009), with k1 = 1.2 and b = 0.75.
+A lexical index that grows with what is added and never looks back. The formula is BM25
+as in Robertson and Zaragoza (2009), with k1 = 1.2 and b = 0.75. A match lifts its
+neighbours, since a question stands beside its answer. What the user said counts for
+more than what a tool returned, and a short passage for more than a long one.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import re
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from context_builder.decide.terms import date_stamp, terms
 from context_builder.items import Unit
 
-__all__ = ["Archive", "Passage", "terms"]
+__all__ = ["Archive", "Passage"]
 
 _K1 = 1.2
 _B = 0.75
 _PASSAGE_CHARS = 700
 """Longer texts are indexed in pieces of about this length, cut at line ends."""
 _NEIGHBOUR_SHARE = 0.4
-"""How much of a match's score its neighbours get: a question stands beside its answer."""
-
-_WORD = re.compile(
-    r"[぀-ヿ㐀-䶿一-鿿가-힯]+|[^\W_]+(?:[-'’][^\W_]+)*", re.UNICODE
-)
-_CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿가-힯]")
-
-
-def terms(text: str) -> Iterator[str]:
-    """Yield the terms of a text: words in lower case, CJK as pairs of characters."""
-    for match in _WORD.finditer(text):
-        word = match[0]
-        if not _CJK.match(word):
-            yield _stem(word.lower())
-        elif len(word) == 1:
-            yield word
-        else:
-            yield from (word[n : n + 2] for n in range(len(word) - 1))
-
-
-def _stem(word: str) -> str:
-    """Take off the endings that English words change most often."""
-    for ending in ("'s", "ies", "ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            stem = word[: -len(ending)]
-            return stem + "y" if ending == "ies" else stem
-    return word
+"""How much of a match's score its neighbours get."""
+_USER_BOOST = 1.3
+"""What the user said is asked for more often than anything else."""
+_LENGTH_EXPONENT = 0.35
+"""How much a long passage has to match better than a short one."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,32 +46,57 @@ class Passage:
 class Archive:
     """An index over the passages of what left the request."""
 
-    __slots__ = ("_lengths", "_postings", "_seen", "_total", "passages")
+    __slots__ = (
+        "_by_unit",
+        "_dated",
+        "_days",
+        "_lengths",
+        "_postings",
+        "_total",
+        "_units",
+        "passages",
+    )
 
     def __init__(self) -> None:
         self.passages: list[Passage] = []
         self._lengths: list[int] = []
         self._total = 0
         self._postings: dict[str, list[tuple[int, int]]] = {}
-        self._seen: set[float] = set()
+        self._by_unit: dict[float, tuple[int, int]] = {}  # first and last passage
+        self._units: list[float] = []  # sorted, for neighbours
+        self._dated: list[float] = []
+        self._days: list[str] = []
 
-    def __contains__(self, unit_id: float) -> bool:
-        return unit_id in self._seen
+    def see(self, unit: Unit) -> None:
+        """Note the date that a unit begins with: it dates what comes after it."""
+        stamp = date_stamp(unit.originals[0].text[:32])
+        if stamp is not None and (not self._dated or unit.id > self._dated[-1]):
+            self._dated.append(unit.id)
+            self._days.append(stamp)
 
     def add(self, unit: Unit) -> None:
         """Index a unit's text; once only."""
-        if unit.id in self._seen:
+        if unit.id in self._by_unit:
             return
-        self._seen.add(unit.id)
+        day = self._day(unit.id)
+        first = len(self.passages)
         for index, item in enumerate(unit.originals):
             text = item.text
             for start, end in _pieces(text):
-                self._add(Passage(unit.id, index, start, end), text[start:end])
+                self._add(Passage(unit.id, index, start, end), text[start:end], day)
+        self._by_unit[unit.id] = (first, len(self.passages) - 1)
+        insort(self._units, unit.id)
 
-    def _add(self, passage: Passage, text: str) -> None:
+    def _day(self, unit_id: float) -> str | None:
+        index = bisect_right(self._dated, unit_id) - 1
+        return self._days[index] if index >= 0 else None
+
+    def _add(self, passage: Passage, text: str, day: str | None) -> None:
         counts = Counter(terms(text))
         if not counts:
             return
+        if day is not None:
+            counts.setdefault(day, 1)
         number = len(self.passages)
         self.passages.append(passage)
         length = sum(counts.values())
@@ -100,27 +105,63 @@ class Archive:
         for term, count in counts.items():
             self._postings.setdefault(term, []).append((number, count))
 
-    def search(self, query: str) -> list[tuple[float, int]]:
-        """Return (score, number of a passage), best first; a match lifts its neighbours."""
-        own = self._scores(Counter(terms(query)))
+    @property
+    def rarest(self) -> float:
+        """What a match of a term weighs that stands in one passage only."""
+        return math.log(1 + max(0.5, len(self.passages) - 0.5) / 1.5)
+
+    def search(self, query: str, users: frozenset[float]) -> list[tuple[float, int]]:
+        """Return (rank, number of a passage), best first.
+
+        Args:
+            query: What is asked for.
+            users: The units that are messages of the user's own.
+        """
+        own = self._scores(set(terms(query)))
         lifted = dict(own)
         for number, score in own.items():
-            for neighbour in (number - 1, number + 1):
-                if 0 <= neighbour < len(self.passages) and self._is_close(number, neighbour):
-                    lift = score * _NEIGHBOUR_SHARE
-                    lifted[neighbour] = max(
-                        lifted.get(neighbour, 0.0), own.get(neighbour, 0.0) + lift
-                    )
-        return sorted(((s, n) for n, s in lifted.items()), key=lambda p: (-p[0], -p[1]))
+            for neighbour in self._neighbours(number):
+                lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
+                lifted[neighbour] = max(lifted.get(neighbour, 0.0), lift)
+        average = self._total / len(self.passages) if self.passages else 1.0
+        ranked = [
+            (self._rank(score, number, average, users), number)
+            for number, score in lifted.items()
+        ]
+        ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        return ranked
 
-    def _is_close(self, one: int, other: int) -> bool:
-        return abs(self.passages[one].unit_id - self.passages[other].unit_id) <= 4
+    def _rank(
+        self, score: float, number: int, average: float, users: frozenset[float]
+    ) -> float:
+        boost = _USER_BOOST if self.passages[number].unit_id in users else 1.0
+        length = max(0.25, self._lengths[number] / average)
+        return float(score * boost / length**_LENGTH_EXPONENT)
 
-    def _scores(self, query: Counter[str]) -> dict[int, float]:
+    def _neighbours(self, number: int) -> Iterator[int]:
+        """Yield the passages before and after one, in the order of the conversation."""
+        unit_id = self.passages[number].unit_id
+        first, last = self._by_unit[unit_id]
+        place = bisect_left(self._units, unit_id)
+        if number > first:
+            yield number - 1
+        elif place > 0:
+            yield from self._end_of(self._units[place - 1], -1)
+        if number < last:
+            yield number + 1
+        elif place + 1 < len(self._units):
+            yield from self._end_of(self._units[place + 1], 0)
+
+    def _end_of(self, unit_id: float, end: int) -> Iterator[int]:
+        first, last = self._by_unit[unit_id]
+        if last >= first:
+            yield (first, last)[end]
+
+    def _scores(self, query: set[str]) -> dict[int, float]:
         scores: dict[int, float] = {}
         count = len(self.passages)
         average = self._total / count if count else 1.0
-        for term in query:
+        for term in sorted(query):  # sums of floats depend on the order
             postings = self._postings.get(term)
             if not postings:
                 continue
@@ -157,14 +198,3 @@ def _cut(text: str, start: int, end: int) -> int:
         if found != -1:
             return found + len(mark)
     return end
-
-
-def joined(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Return runs of consecutive numbers as (first, last)."""
-    runs: list[tuple[int, int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    return runs

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
-from context_builder.decide.archive import Archive
+from context_builder.decide.archive import Archive, Passage
 from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
 from context_builder.decide.digest import Digest, digest_of
@@ -40,6 +40,7 @@ FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
 _MOST_LEFT_OUT = 999_999
+_LEAST_GROWTH_SHARE = 0.15
 _HALF = 0.5
 _FRAME_TOKENS = 24
 """About what the frame around a digest or recalled passages takes."""
@@ -69,7 +70,9 @@ class Fold:
         self.tools: Tools = ()
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
+        self._tokens_compacted = 0
         self.archive = Archive()
+        self._recalled: dict[float, tuple[Passage, ...]] = {}
         self.digest = Digest()
         self.notice: ContextItem | None = None
         self.notice_tokens = 0
@@ -121,6 +124,7 @@ class Fold:
             others_tokens=self.tokens,
             limit_tokens=self.limit_tokens,
         )
+        self.archive.see(unit)
         self.shown.append(self._doubles.enter(unit))
 
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
@@ -165,6 +169,7 @@ class Fold:
         self._doubles.leave(unit.originals)
         if unit.starts_turn and change.unit_id - _HALF in self.shown:
             self.shown.pop(change.unit_id - _HALF)
+            self._recalled.pop(change.unit_id - _HALF, None)
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
         is_begun = bool(self.shown.live or self.system or self.tools)
@@ -255,7 +260,10 @@ class Fold:
                 self.evicted_items += len(before.items)
                 left.append(after)
         self.shown.decide(plan.units)
+        for place in [p for p in self._recalled if p in self.shown.gone]:
+            del self._recalled[place], self.shown.gone[place]
         self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
+        self._tokens_compacted = self.tokens
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
 
@@ -295,11 +303,10 @@ class Fold:
         found = self._found(newest, int(self.limit_tokens * share))
         if not found.passages:
             return
-        if found.tokens > self.limit_tokens - self.tokens:
-            self._make_room(found.tokens)
-            found = self._found(
-                newest, min(found.tokens, self.limit_tokens - self.tokens - _FRAME_TOKENS)
-            )
+        if found.tokens + _FRAME_TOKENS > self.limit_tokens - self.tokens:
+            self._make_room(found.tokens + _FRAME_TOKENS)
+            room_tokens = self.limit_tokens - self.tokens - _FRAME_TOKENS
+            found = self._found(newest, min(found.tokens, room_tokens))
         if not found.passages:
             return
         unit = recall_unit(
@@ -311,28 +318,44 @@ class Fold:
         )
         if self.tokens + unit.tokens <= self.limit_tokens:
             self.shown.put(unit)
+            self._recalled[place] = found.passages
 
     def _found(self, newest: Unit, limit_tokens: int) -> Found:
+        shown = {
+            passage
+            for place, passages in self._recalled.items()
+            if (unit := self.shown.get(place)) is not None and unit.is_shown
+            for passage in passages
+        }
         return recall_passages(
             self.archive,
             newest.originals[0].text,
             self._rules,
             limit_tokens=limit_tokens,
+            shown=shown,
+            users=frozenset(unit_id for unit_id, _ in self._users),
+            said=self.digest.whole if self.notice is not None else frozenset(),
             unit_of=self.shown.get,
         )
 
     def _make_room(self, wanted_tokens: int) -> None:
-        """Let older recalled passages go; compact if that leaves less than half."""
-        older = [unit for unit in self.shown.live if _is_recalled(unit)]
-        for unit in older:
-            self.shown.pop(unit.id)
-        if older:
-            self.prefix_moves.append("passages recalled earlier made room")
-        if self.limit_tokens - self.tokens < wanted_tokens // 2:
-            lower = descend(self._plan(), self._rules)
-            if lower.fits_limit:
-                self.compactions += 1
-                self._apply(lower, "compaction")
+        """Let go of what was recalled earlier; compact if that is far from enough.
+
+        Not again so soon: a compaction pays only once enough came in since the last one.
+        """
+        for place in list(self._recalled):
+            self.shown.pop(place)
+            del self._recalled[place]
+            self.prefix_moves.append("what was recalled earlier made room")
+        grown_tokens = self.tokens - self._tokens_compacted
+        if self.limit_tokens - self.tokens >= wanted_tokens // 2 or (
+            grown_tokens < self.limit_tokens * _LEAST_GROWTH_SHARE
+        ):
+            return
+        lower = descend(self._plan(), self._rules)
+        if lower.fits_limit:
+            self.compactions += 1
+            self._apply(lower, "compaction")
 
     def _parts(self, plan: Plan) -> dict[str, int]:
         """Return the sizes of what is left when nothing more can yield."""

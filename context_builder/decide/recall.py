@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 
-from context_builder.decide.archive import Archive, Passage, terms
+from context_builder.decide.archive import Archive, Passage
 from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit
 
@@ -18,6 +19,8 @@ __all__ = ["Found", "recall_passages", "recall_unit"]
 
 _LEAST_SHARE_OF_BEST = 0.22
 """Passages that match much worse than the best one are not worth their tokens."""
+_LEAST_SHARE_OF_RAREST = 0.5
+"""A passage that shares nothing rare with the message is no answer to it."""
 _LINE_TOKENS = 4
 """About what a passage's heading takes."""
 
@@ -36,22 +39,39 @@ def recall_passages(
     rules: Rules,
     *,
     limit_tokens: int,
+    shown: AbstractSet[Passage],
+    users: frozenset[float],
+    said: AbstractSet[float],
     unit_of: Callable[[float], Unit | None],
 ) -> Found:
     """Return the best passages for a query, as far as the limit allows.
 
-    What is shown whole already is left out. Best first; returned in the log's order.
+    What is shown whole already is left out. The result is in the log's order.
+
+    Args:
+        archive: What to look in.
+        query: What is asked for.
+        rules: What to measure with.
+        limit_tokens: What the passages may take.
+        shown: Passages that were recalled before and are still there.
+        users: The units that are messages of the user's own.
+        said: Units that the digest says whole.
+        unit_of: Finds a unit by its id.
     """
-    ranked = archive.search(query)
+    ranked = archive.search(query, users)
     if not ranked:
         return Found((), 0)
     chosen: list[Passage] = []
     tokens = 0
-    least = ranked[0][0] * _LEAST_SHARE_OF_BEST
+    least = max(
+        ranked[0][0] * _LEAST_SHARE_OF_BEST, archive.rarest * _LEAST_SHARE_OF_RAREST
+    )
     for score, number in ranked:
         if score < least:
             break
         passage = archive.passages[number]
+        if passage in shown or passage.unit_id in said:
+            continue
         unit = unit_of(passage.unit_id)
         if unit is None or unit.rendition == "whole":
             continue
@@ -103,8 +123,3 @@ def recall_unit(
         sizes=(size,),
         whole_sizes=(size,),
     )
-
-
-def has_content_words(query: str) -> bool:
-    """Say whether there is anything to look for in a message."""
-    return any(len(term) > 1 for term in terms(query))

@@ -16,8 +16,6 @@ __all__ = [
     "Counter",
     "Renderer",
     "chars_per_token_if_over",
-    "grid_chars",
-    "grid_level",
     "largest_fit",
 ]
 

@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from context_builder.decide.shorten.cuts import briefly_left_out, keep_ends, left_out
-from context_builder.decide.shorten.fit import grid_chars, grid_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -263,8 +262,7 @@ class JsonShortener:
         if size <= max(room, atom_chars):
             return _leaf(text)
         # Room is in characters of JSON; escapes make those more than the text's own.
-        # From the grid, so that neighbours are cut alike.
-        room = grid_chars(grid_level((room - 2) * len(text) // size))
+        room = (room - 2) * len(text) // size
         marker_chars = len(left_out(len(text)))
         if room < 3 * marker_chars:
             room -= len(briefly_left_out(len(text)))

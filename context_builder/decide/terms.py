@@ -1,0 +1,80 @@
+"""Cuts text into the terms that the archive is indexed by.
+
+Words in lower case for scripts with spaces; single characters and pairs of them for
+Chinese, Japanese and Korean. Dates become one term however they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+__all__ = ["date_stamp", "terms"]
+
+_CJK = "぀-ヿ㐀-䶿一-鿿가-힯"
+_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
+_FIRST_CJK = re.compile(rf"[{_CJK}]")
+_MONTHS = {
+    name[:3]: number
+    for number, name in enumerate(
+        "january february march april may june july august september october "
+        "november december".split(),
+        start=1,
+    )
+}
+_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    rf"\b(?:\d{{4}})[-/.](\d{{1,2}})[-/.](\d{{1,2}})(?!\d)"
+    rf"|(\d{{1,2}})\s*月\s*(\d{{1,2}})\s*[日号號]"
+    rf"|\b{_NAME}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*:)"
+    rf"|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAME}\b",
+    re.IGNORECASE,
+)
+_STAMP = re.compile(r"\W{0,3}\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+_LEAST_STEM = 3
+
+
+def terms(text: str) -> Iterator[str]:
+    """Yield the terms of a text, as often as they occur."""
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if not _FIRST_CJK.match(word):
+            yield _stem(word.lower())
+            continue
+        yield from word
+        yield from (word[n : n + 2] for n in range(len(word) - 1))
+    yield from _dates(text)
+
+
+def _dates(text: str) -> Iterator[str]:
+    if not any(map(str.isdigit, text)):
+        return
+    for match in _DATE.finditer(text):
+        month, day = next(
+            (one, other)
+            for one, other in (
+                match.group(1, 2),
+                match.group(3, 4),
+                match.group(5, 6),
+                match.group(8, 7),
+            )
+            if one is not None
+        )
+        number = int(month) if month.isdigit() else _MONTHS[month[:3].lower()]
+        yield f"@{number}-{int(day)}"
+
+
+def date_stamp(text: str) -> str | None:
+    """Return the term of the date that a text begins with: it dates what follows, too."""
+    if not _STAMP.match(text):
+        return None
+    return next(_dates(text[:24]), None)
+
+
+def _stem(word: str) -> str:
+    """Take off the endings that English words change most often."""
+    for ending in ("ies", "ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            stem = word[: -len(ending)]
+            return f"{stem}y" if ending == "ies" else stem
+    return word
