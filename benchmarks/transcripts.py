@@ -125,7 +125,7 @@ def _essentials(
 
 
 def _is_same(said: Any, asked: str) -> bool:
-    return said == asked or (isinstance(said, str) and said[:8] == asked[:8])
+    return said == asked or (isinstance(said, str) and said[:4] == asked[:4])
 
 
 def main() -> int:

@@ -98,12 +98,13 @@ def _kept(text: str, whole_tokens: int, rules: Rules) -> str:
     room_tokens = min(
         rules.settings.reference_facts_tokens, int(whole_tokens * _FACTS_SHARE)
     )
-    kept: list[str] = []
-    for fact in facts(text):
-        room_tokens -= rules.ruler.text(fact) + 1
-        if room_tokens < 0:
-            break
-        kept.append(fact)
+    found = facts(text)
+    kept: set[str] = set()
+    for fact, _ in sorted(found, key=lambda pair: -pair[1]):
+        tokens = rules.ruler.text(fact) + 1
+        if tokens <= room_tokens:
+            room_tokens -= tokens
+            kept.add(fact)
     if kept:
-        return f" In it: {', '.join(kept)}"
+        return f" In it: {', '.join(fact for fact, _ in found if fact in kept)}"
     return f" It began: {gist(text, _GIST_CHARS)}"

@@ -1,29 +1,56 @@
 """The extractive digest: what left-out messages held, in one short framed text.
 
-It needs no model. Each unit that left gets a line: its handle, then what the user said
-(whole where it is short), or which tool was called and what cannot be reworded in its
-result: names, ids, dates, amounts. A fact stands in the newest line that has it, and
-only there. The user's words have the first claim to the room; within a kind the oldest
-lines make way for new ones.
+It needs no model. It says what the user said, whole where it is short, and which names,
+ids, dates and amounts stood in what left: those that were asked for, used or repeated
+before those that merely occurred. Each fact stands once, under the handle of the last
+message that had it. The digest is a function of what left, and grows with it, not with
+the session: what is worth least makes way.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from context_builder.decide.facts import facts, fresh_facts
+from context_builder.decide.facts import facts
 from context_builder.decide.rules import Rules
 from context_builder.decide.shorten import gist
-from context_builder.items import ContextItem, Unit
+from context_builder.items import Unit
 
-__all__ = ["Digest", "digest_of"]
+__all__ = ["Digest", "Fact", "digest_of"]
 
 _GIST_CHARS = 160
 _WHOLE_CHARS = 240
-_MOST_LINE_FACTS = 60
-_USER_SHARE = 0.6
+_USER_SHARE = 0.65
 """How much of the room the user's own words may take before anything else."""
+_MOST_FACTS = 1_500
+_MOST_USER_UNITS = 400
+_SOURCE_WEIGHT: Mapping[str, float] = {
+    "user": 2.0,
+    "call": 2.0,
+    "assistant": 1.0,
+    "tool": 0.0,
+    "system": 1.0,
+}
+_REPEAT_WEIGHT = 1.5
+_MOST_REPEATS = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that cannot be reworded, and where it stood."""
+
+    text: str
+    weight: float
+    unit_id: float
+    """The last unit that had it."""
+    heading: str
+    """How the line of that unit begins."""
+
+    @property
+    def worth(self) -> tuple[float, float]:
+        """The order in which facts are told: the worthiest, then the newest."""
+        return self.weight, self.unit_id
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,90 +59,127 @@ class Digest:
 
     lines: tuple[str, ...] = ()
     """In the order of the conversation."""
-    units: tuple[Unit, ...] = ()
-    """The units that have a line, in order."""
+    facts: Mapping[str, Fact] = dataclasses.field(default_factory=dict)
+    """All facts that are known, told or not."""
+    users: tuple[Unit, ...] = ()
+    """The user's messages that left, oldest first."""
     whole: frozenset[float] = frozenset()
-    """The units of which the line says all."""
+    """The units of which a line says all."""
 
 
-def digest_of(units: Sequence[Unit], rules: Rules, limit_tokens: int) -> Digest:
-    """Return the lines of these units, newest first as far as the limit allows.
+def digest_of(
+    former: Digest, left: Sequence[Unit], rules: Rules, limit_tokens: int
+) -> Digest:
+    """Return the digest after these units have left as well.
 
     Args:
-        units: Those that have left and are not told of otherwise, oldest first.
+        former: The digest before.
+        left: The units that have left since, oldest first.
         rules: What to measure with.
         limit_tokens: What all lines together may take.
     """
-    known: set[str] = set()
-    spoken = [unit for unit in units if unit.starts_turn]
-    others = [unit for unit in units if not unit.starts_turn]
-    lines: dict[float, tuple[Unit, str]] = {}
-    user_tokens = int(limit_tokens * _USER_SHARE)
-    left_tokens = limit_tokens - _fill(lines, spoken, known, rules, user_tokens)
-    _fill(lines, others, known, rules, left_tokens)
-    order = sorted(lines)
+    known = dict(former.facts)
+    for unit in left:
+        for fact in _facts_of(unit):
+            known[fact.text] = _merged(known.get(fact.text), fact)
+    if len(known) > _MOST_FACTS:
+        best = sorted(known.values(), key=lambda fact: fact.worth)[-_MOST_FACTS:]
+        known = {fact.text: fact for fact in best}
+    users = (*former.users, *(unit for unit in left if unit.starts_turn))
+    users = tuple(sorted(users, key=lambda unit: unit.id))[-_MOST_USER_UNITS:]
+    spoken, user_tokens = _user_lines(users, rules, int(limit_tokens * _USER_SHARE))
+    said = "\n".join(line for _, line in spoken.values())
+    told = _told_facts(
+        (fact for fact in known.values() if fact.text not in said),
+        rules,
+        limit_tokens - user_tokens,
+    )
     return Digest(
-        lines=tuple(lines[unit_id][1] for unit_id in order),
-        units=tuple(lines[unit_id][0] for unit_id in order),
+        lines=_lines(spoken, told),
+        facts=known,
+        users=users,
         whole=frozenset(
-            unit_id for unit_id in order if _is_said_whole(lines[unit_id][0])
+            unit.id for unit, _ in spoken.values() if _is_said_whole(unit)
         ),
     )
 
 
-def _fill(
-    lines: dict[float, tuple[Unit, str]],
-    units: Iterable[Unit],
-    known: set[str],
-    rules: Rules,
-    limit_tokens: int,
-) -> int:
-    """Add lines, newest first, as long as there is room; return what they take."""
+def _merged(older: Fact | None, newer: Fact) -> Fact:
+    """Return a fact that occurred again: it is worth more, and stands with the newer."""
+    if older is None:
+        return newer
+    base = max(older.weight, newer.weight)
+    weight = min(base + _REPEAT_WEIGHT, newer.weight + _REPEAT_WEIGHT * _MOST_REPEATS)
+    return dataclasses.replace(newer, weight=max(weight, base))
+
+
+def _facts_of(unit: Unit) -> Iterator[Fact]:
+    head = unit.originals[0]
+    if unit.kind != "tool":
+        heading = f"{head.id} {head.role}"
+        for text, weight in facts(head.text):
+            yield Fact(text, weight + _SOURCE_WEIGHT[head.role], unit.id, heading)
+        return
+    for call, result in zip(head.tool_calls, unit.originals[1:], strict=True):
+        heading = f"{head.id} {call.name}"
+        for text, weight in facts(call.arguments):
+            yield Fact(text, weight + _SOURCE_WEIGHT["call"], unit.id, heading)
+        if result.source != "repair":
+            for text, weight in facts(result.text):
+                yield Fact(text, weight + _SOURCE_WEIGHT["tool"], unit.id, heading)
+
+
+def _user_lines(
+    users: Sequence[Unit], rules: Rules, limit_tokens: int
+) -> tuple[dict[float, tuple[Unit, str]], int]:
+    """Return lines with the user's words, newest first as far as there is room."""
+    lines: dict[float, tuple[Unit, str]] = {}
     taken_tokens = 0
-    for unit in reversed(list(units)):
-        line = _line(unit, known)
-        if not line:
-            continue
+    for unit in reversed(users):
+        line = _user_line(unit)
         tokens = rules.ruler.text(line) + 1
-        if taken_tokens + tokens > limit_tokens:
-            break
-        taken_tokens += tokens
-        lines[unit.id] = (unit, line)
-    return taken_tokens
+        if taken_tokens + tokens <= limit_tokens:
+            taken_tokens += tokens
+            lines[unit.id] = (unit, line)
+    return lines, taken_tokens
 
 
 def _is_said_whole(unit: Unit) -> bool:
     text = unit.originals[0].text
-    return unit.starts_turn and len(text) <= _WHOLE_CHARS and "\n" not in text
+    return len(text) <= _WHOLE_CHARS and "\n" not in text
 
 
-def _line(unit: Unit, known: set[str]) -> str:
-    if unit.kind == "tool":
-        return _tool_line(unit, known)
+def _user_line(unit: Unit) -> str:
     item = unit.originals[0]
-    fresh = fresh_facts(facts(item.text), known)
-    if not unit.starts_turn:
-        return f"{item.id} {item.role}:{_listed(fresh, ' ')}" if fresh else ""
-    if _is_said_whole(unit):
-        return f"{item.id} user: {item.text}"
-    said = gist(item.text, _GIST_CHARS)
-    rest = [fact for fact in fresh if fact not in said]
-    return f"{item.id} user: {said}{_listed(rest, ' | ')}"
+    said = item.text if _is_said_whole(unit) else gist(item.text, _GIST_CHARS)
+    return f"{item.id} user: {said}"
 
 
-def _tool_line(unit: Unit, known: set[str]) -> str:
-    parts = []
-    for call, result in zip(unit.originals[0].tool_calls, unit.originals[1:], strict=True):
-        asked = fresh_facts(facts(call.arguments), known)
-        got = fresh_facts(facts(_text(result)), known)
-        if asked or got:
-            parts.append(f"{call.name}({', '.join(asked[:8])}) ->{_listed(got, ' ')}")
-    return f"{unit.originals[0].id} " + "; ".join(parts) if parts else ""
+def _told_facts(
+    known: Iterable[Fact], rules: Rules, limit_tokens: int
+) -> dict[str, list[Fact]]:
+    """Return the worthiest facts that fit, by the heading that they stand under."""
+    told: dict[str, list[Fact]] = {}
+    left_tokens = limit_tokens
+    for fact in sorted(known, key=lambda one: one.worth, reverse=True):
+        if left_tokens <= 0:
+            break
+        tokens = rules.ruler.text(fact.text) + 1
+        if fact.heading not in told:
+            tokens += rules.ruler.text(fact.heading) + 2
+        if tokens <= left_tokens:
+            left_tokens -= tokens
+            told.setdefault(fact.heading, []).append(fact)
+    return told
 
 
-def _text(item: ContextItem) -> str:
-    return "" if item.source == "repair" else item.text
-
-
-def _listed(found: Sequence[str], lead: str) -> str:
-    return lead + ", ".join(found[:_MOST_LINE_FACTS]) if found else ""
+def _lines(
+    spoken: Mapping[float, tuple[Unit, str]], told: Mapping[str, list[Fact]]
+) -> tuple[str, ...]:
+    lines = [(unit_id, line) for unit_id, (_, line) in spoken.items()]
+    for heading, found in told.items():
+        unit_id = found[0].unit_id
+        listed = ", ".join(fact.text for fact in found)
+        lines.append((unit_id, f"{heading}: {listed}"))
+    lines.sort(key=lambda pair: pair[0])
+    return tuple(line for _, line in lines)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
-__all__ = ["facts", "fresh_facts"]
+__all__ = ["WEIGHTS", "facts"]
 
 _LONGEST_CHARS = 160
 _SHORTEST_CHARS = 3
@@ -31,23 +31,40 @@ _FACT = re.compile(
   | (?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b|\b\d+(?:元|分|%|公里|人))
   | (?P<name>\b[A-Z]{2,}\b|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b)
   | (?P<value>"[^"\\\n{}\[\]]{2,40}"(?!\s*:))
-  | (?P<quoted>[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]|`(?P<code>[^`\n]{2,80})`)
+  | (?:[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]|`(?P<code>[^`\n]{2,80})`)(?P<quoted>)
     """,
     re.VERBOSE,
 )
 
 
-def facts(text: str) -> list[str]:
-    """Return what a text holds that cannot be reworded, each once, in order."""
+WEIGHTS: Mapping[str, float] = {
+    "url": 3.0,
+    "mail": 3.0,
+    "path": 3.0,
+    "ident": 3.0,
+    "date": 2.5,
+    "value": 1.5,
+    "quoted": 2.0,
+    "name": 1.5,
+    "number": 1.0,
+}
+"""How likely a kind of fact is to be needed again, one against the other."""
+
+
+def facts(text: str) -> list[tuple[str, float]]:
+    """Return what a text holds that cannot be reworded, each once, in order.
+
+    Beside each fact stands its weight by kind, see `WEIGHTS`.
+    """
     data = _parsed(text)
     if data is None and len(text) > 2 * _SCAN_CHARS:
         text = f"{text[:_SCAN_CHARS]}\n{text[-_SCAN_CHARS:]}"
-    found: dict[str, None] = {}
-    for fact in _found(text) if data is None else _leaves(data):
-        found.setdefault(fact)
+    found: dict[str, float] = {}
+    for fact, weight in _found(text) if data is None else _leaves(data):
+        found.setdefault(fact, weight)
         if len(found) >= _MOST_FACTS:
             break
-    return list(found)
+    return list(found.items())
 
 
 def _parsed(text: str) -> object | None:
@@ -61,45 +78,40 @@ def _parsed(text: str) -> object | None:
     return data
 
 
-def _leaves(data: object) -> Iterator[str]:
+def _leaves(data: object) -> Iterator[tuple[str, float]]:
     """Yield the short values of data, depth first, and the keys that look like ids."""
     stack = [data]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
             stack += reversed(list(value.values()))
-            yield from (key for key in value if any(map(str.isdigit, key)))
+            for key in value:
+                if any(map(str.isdigit, key)):
+                    yield key, WEIGHTS["ident"]
         elif isinstance(value, list):
             stack += reversed(value)
         elif isinstance(value, str):
             yield from _short_or_found(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             if abs(value) >= _LEAST_NUMBER or value != int(value):
-                yield str(value)
+                yield str(value), WEIGHTS["number"]
 
 
-def _short_or_found(value: str) -> Iterator[str]:
+def _short_or_found(value: str) -> Iterator[tuple[str, float]]:
+    value = value.strip()
     if len(value) > _VALUE_CHARS or "\n" in value:
         yield from _found(value)
-    elif value.strip():
-        yield value.strip()
+    elif value:
+        match = _FACT.fullmatch(value)
+        kind = (match.lastgroup if match else None) or "value"
+        yield value, WEIGHTS.get(kind, WEIGHTS["value"])
 
 
-def _found(text: str) -> Iterator[str]:
+def _found(text: str) -> Iterator[tuple[str, float]]:
     for match in _FACT.finditer(text):
         inner = match["said"] or match["code"]
         fact = (inner or match[0]).strip(" .,;:\"")
         if _SHORTEST_CHARS <= len(fact) <= _LONGEST_CHARS or (
             len(fact) > 1 and not fact.isascii()
         ):
-            yield fact
-
-
-def fresh_facts(found: Iterable[str], known: set[str]) -> list[str]:
-    """Return the facts that are not known yet, nor part of one; they are known then."""
-    fresh = []
-    for fact in found:
-        if fact not in known:
-            known.add(fact)
-            fresh.append(fact)
-    return fresh
+            yield fact, WEIGHTS.get(match.lastgroup or "", 1.0)

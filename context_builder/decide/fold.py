@@ -280,14 +280,19 @@ class Fold:
         low = self._low_mark()
         free = low - self.tokens if self.tokens < low else 0
         free = max(free, (self.limit_tokens - self.tokens) // 2) - _FRAME_TOKENS
-        units = sorted((*self.digest.units, *left), key=lambda unit: unit.id)
-        self.digest = digest_of(units, self._rules, min(free, self._digest_tokens))
+        room_tokens = max(0, min(free, self._digest_tokens))
+        self.digest = digest_of(self.digest, left, self._rules, room_tokens)
         self.notice = notice_item(self.evicted_items, self.digest)
         self.notice_tokens = self._rules.ruler.item(self.notice)
 
     @property
     def _digest_tokens(self) -> int:
-        return int(self.limit_tokens * self._rules.settings.digest_share)
+        return int(self._movable_tokens * self._rules.settings.digest_share)
+
+    @property
+    def _movable_tokens(self) -> int:
+        """What the conversation may take: the budget without system prompt and tools."""
+        return max(0, self.limit_tokens - sum(self.fixed.values()))
 
     # --- recall -------------------------------------------------------------------
 
@@ -300,7 +305,7 @@ class Fold:
         place = newest.id - _HALF
         if not self.archive.passages or self.excess is not None or place in self.shown:
             return
-        found = self._found(newest, int(self.limit_tokens * share))
+        found = self._found(newest, int(self._movable_tokens * share))
         if not found.passages:
             return
         if found.tokens + _FRAME_TOKENS > self.limit_tokens - self.tokens:
@@ -349,7 +354,7 @@ class Fold:
             self.prefix_moves.append("what was recalled earlier made room")
         grown_tokens = self.tokens - self._tokens_compacted
         if self.limit_tokens - self.tokens >= wanted_tokens // 2 or (
-            grown_tokens < self.limit_tokens * _LEAST_GROWTH_SHARE
+            grown_tokens < self._movable_tokens * _LEAST_GROWTH_SHARE
         ):
             return
         lower = descend(self._plan(), self._rules)

@@ -6,12 +6,17 @@ HTML needs nothing but a browser; PNG needs matplotlib.
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from context_builder.replay.play import Played
 from context_builder.replay.totals import Totals, cost_ratio, totals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from context_builder.replay.play import Played
 
 __all__ = ["Chart", "chart_html", "chart_png"]
 
@@ -27,7 +32,7 @@ class Chart:
     bars: Mapping[str, Mapping[str, float]]
     """Figure -> strategy -> share."""
     lines: Mapping[str, Sequence[tuple[int, int]]]
-    """Strategy -> input tokens and cached tokens of each call of the longest session."""
+    """Strategy -> input and cached tokens of each call of the longest session."""
     session: str
     max_tokens: int
 
@@ -137,24 +142,28 @@ def _bars_svg(chart: Chart) -> str:
 
 
 def _lines_svg(chart: Chart) -> str:
-    most = max(
-        [chart.max_tokens, 1, *(sent for line in chart.lines.values() for sent, _ in line)]
-    )
+    sent_tokens = [sent for line in chart.lines.values() for sent, _ in line]
+    most = max([chart.max_tokens, 1, *sent_tokens])
     budget_y = _y(chart.max_tokens, most)
     pieces = [
         f'<line x1="0" x2="{_WIDTH}" y1="{budget_y}" y2="{budget_y}" stroke="#bbb"/>'
     ]
     for name, line in chart.lines.items():
         for column, dashes in ((0, ""), (1, ' stroke-dasharray="2 3"')):
-            points = " ".join(
-                f"{round(number * _WIDTH / max(len(line) - 1, 1), 1)},{_y(call[column], most)}"
-                for number, call in enumerate(line)
-            )
+            points = _points([call[column] for call in line], most)
             pieces.append(
                 f'<polyline fill="none" stroke="{chart.color(name)}" '
                 f'stroke-width="1.5"{dashes} points="{points}"/>'
             )
     return _svg(_HEIGHT + 10, pieces)
+
+
+def _points(line: Sequence[int], most: int) -> str:
+    step = _WIDTH / max(len(line) - 1, 1)
+    return " ".join(
+        f"{round(number * step, 1)},{_y(tokens, most)}"
+        for number, tokens in enumerate(line)
+    )
 
 
 def _y(tokens: int, most: int) -> float:
@@ -171,9 +180,8 @@ def chart_png(chart: Chart, path: Path, *, title: str = "Replay") -> None:
         ModuleNotFoundError: If matplotlib is not installed.
         OSError: If the file cannot be written.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 (an extra)
-
-    figure = Figure(figsize=(9, 7), layout="constrained")
+    matplotlib = importlib.import_module("matplotlib.figure")  # an extra
+    figure = matplotlib.Figure(figsize=(9, 7), layout="constrained")
     figure.suptitle(title)
     bars, lines = figure.subplots(2, 1)
     thickness = 0.8 / max(len(chart.strategies), 1)

@@ -11,14 +11,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.replay.transcripts import CallNeeds, Message, Question
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 __all__ = ["Kept", "call_kept", "nothing_kept", "question_kept"]
 
-_ESCAPE = re.compile(r'\\(?:u[0-9a-fA-F]{4}(?:\\u[dD][cdefCDEF][0-9a-fA-F]{2})?|["\\/bfnrt])')
+_ESCAPE = re.compile(
+    r'\\(?:u[0-9a-fA-F]{4}(?:\\u[dD][cdefCDEF][0-9a-fA-F]{2})?|["\\/bfnrt])'
+)
 _DEPTH = 2
 """How deep JSON in JSON is looked into."""
 
@@ -60,7 +64,9 @@ def question_kept(
 ) -> Kept:
     """Say which messages that a question is about the request holds whole.
 
-    White space may differ. The question itself is not looked at.
+    White space may differ. The question itself is not looked at. Of a span only the
+    messages count whose text stands nowhere else in the conversation: a "Yeah." in the
+    request does not say which one it is.
     """
     said = [
         message
@@ -68,17 +74,27 @@ def question_kept(
         if message.get("content") != question.question
     ]
     texts = [_plain(text) for text in _readings("\n".join(_texts(said)))]
+    needed = question.message_ids
+    if question.kind == "qa_span":
+        needed = _telling(needed, messages) or needed
     missing = tuple(
         str(index)
-        for index in question.message_ids
+        for index in needed
         if not _stands_in(texts, "\n".join(_texts([messages[index]])))
     )
     return dataclasses.replace(
-        _kept(question.kind, number, len(question.message_ids), missing),
+        _kept(question.kind, number, len(needed), missing),
         has_answer=None
         if question.answer is None
         else _stands_in(texts, question.answer),
     )
+
+
+def _telling(ids: Sequence[int], messages: Sequence[Message]) -> tuple[int, ...]:
+    """Return the messages whose text stands in no other one."""
+    said = [_plain("\n".join(_texts([message]))) for message in messages]
+    everything = "\n".join(said)
+    return tuple(index for index in ids if everything.count(said[index]) == 1)
 
 
 def nothing_kept(evidence: CallNeeds | Question, number: int) -> Kept:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import BudgetExceededError
 from context_builder.render import validate
@@ -19,8 +19,10 @@ from context_builder.replay.judge import (
     question_kept,
 )
 from context_builder.replay.ruler import Ruler
-from context_builder.replay.strategies import Player, Strategy
 from context_builder.replay.transcripts import CallNeeds, Question, Transcript
+
+if TYPE_CHECKING:
+    from context_builder.replay.strategies import Player, Strategy
 
 __all__ = ["CACHED_PRICE", "Budget", "Call", "Played", "play"]
 
@@ -38,12 +40,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         if (self.max_tokens is None) == (self.share is None):
-            raise ValueError("a budget is either max_tokens or a share")
+            message = "a budget is either max_tokens or a share"
+            raise ValueError(message)
 
     def tokens(
         self, transcript: Transcript, ruler: Ruler, *, upto: int | None = None
     ) -> int:
-        """Return the budget in tokens; a share counts only the messages before `upto`."""
+        """Return the budget; a share counts only the messages before `upto`."""
         if self.max_tokens is not None:
             return self.max_tokens
         return ruler.budget(transcript, self.share or 0.0, upto=upto)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.replay.transcripts import Message, Transcript
 from context_builder.tokens import (
     counter_for,
     framing_for,
@@ -13,6 +11,11 @@ from context_builder.tokens import (
     request_overhead,
     tools_tokens,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from context_builder.replay.transcripts import Message, Transcript
 
 __all__ = ["MODEL", "Ruler"]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import TYPE_CHECKING
 
 from context_builder.replay.play import Budget, Played, play
 from context_builder.replay.ruler import Ruler
 from context_builder.replay.strategies import Strategy
 from context_builder.replay.transcripts import Transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["replay"]
 

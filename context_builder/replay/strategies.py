@@ -15,6 +15,8 @@ from context_builder.settings import Settings
 __all__ = ["BuilderStrategy", "Player", "Recency", "Strategy", "Window"]
 
 Request = Mapping[str, Any]
+_NOTHING = "(no text)"
+"""Stands for an empty result: vendors refuse one."""
 
 
 class Player(Protocol):
@@ -50,7 +52,7 @@ class Strategy(Protocol):
         """What tables call it."""
 
     def start(self, transcript: Transcript, max_tokens: int, ruler: Ruler) -> Player:
-        """Return a player for a session like this transcript, which is not heard yet."""
+        """Return a player for a session with this head; it has heard nothing yet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,9 +72,7 @@ class BuilderStrategy:
 
 
 class _BuilderPlayer:
-    def __init__(
-        self, settings: Mapping[str, Any], tools: tuple[Message, ...]
-    ) -> None:
+    def __init__(self, settings: Mapping[str, Any], tools: tuple[Message, ...]) -> None:
         self._settings = settings
         self._session = ContextBuilder(tools=tools or None, **settings)
         self._dumped: tuple[int, list[dict[str, Any]]] | None = None
@@ -115,7 +115,7 @@ class Recency:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Window:
-    """A window with two marks: over the budget, it goes down to `low` of what can go."""
+    """A window with two marks: over the budget it goes down to `low` of its room."""
 
     low: float = 0.65
     name: str = "window"
@@ -149,6 +149,8 @@ class _WindowPlayer:
         self.compactions = 0
 
     def hear(self, message: Message) -> None:
+        if message.get("role") == "tool" and not message.get("content"):
+            message = {**message, "content": _NOTHING}
         self._heard.append(message)
         behind = self._heard[self._newest_answer() :]
         self._tokens.append(self._ruler.messages(behind)[-1])
@@ -172,7 +174,14 @@ class _WindowPlayer:
         return request
 
     def _said(self, heard: list[Message], start: int) -> Request:
-        said = {"model": MODEL, "messages": [*heard[: self._head], *heard[start:]]}
+        messages = [*heard[: self._head], *heard[start:]]
+        if not messages:
+            raise BudgetExceededError(
+                needed_tokens=self._tokens[-1] if self._tokens else 0,
+                limit_tokens=self._room,
+                parts={},
+            )
+        said = {"model": MODEL, "messages": messages}
         return said | ({"tools": self._tools} if self._tools else {})
 
     def _from(self, heard: list[Message], tokens: list[int]) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.replay.judge import Kept
-from context_builder.replay.play import Played
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from context_builder.replay.judge import Kept
+    from context_builder.replay.play import Played
 
 __all__ = ["EvidenceTotal", "Totals", "cost_ratio", "evidence_totals", "totals"]
 
@@ -115,9 +117,7 @@ def _evidence_total(kind: str, every: Sequence[Kept]) -> EvidenceTotal:
     )
 
 
-def cost_ratio(
-    played: Iterable[Played], strategy: str, against: str
-) -> float | None:
+def cost_ratio(played: Iterable[Played], strategy: str, against: str) -> float | None:
     """Return what one strategy's calls cost, over what another's did.
 
     Only calls that both could make count. None: there is none.

@@ -39,7 +39,7 @@ MIGRATIONS: Mapping[int, Callable[[Body], Body]] = {}
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _LINE = re.compile(
-    rb'\{"v":(\d{1,9}),"log":(\d{1,9}),"sum":"([0-9a-f]{16})",(.*)\}', re.DOTALL
+    rb'\{("v":(\d{1,9}),"log":(\d{1,9})),"sum":"([0-9a-f]{16})",(.*)\}', re.DOTALL
 )
 
 
@@ -82,12 +82,8 @@ class RecordCodec:
             name, sealed = self._cipher.seal(body, position=position)
             text = base64.b64encode(sealed)
             payload = b'"key":"%s","sealed":"%s"' % (name.encode(), text)
-        return b'{"v":%d,"log":%d,"sum":"%s",%s}' % (
-            RECORD_VERSION,
-            LOG_VERSION,
-            _checksum(payload),
-            payload,
-        )
+        head = b'"v":%d,"log":%d' % (RECORD_VERSION, LOG_VERSION)
+        return b'{%s,"sum":"%s",%s}' % (head, _checksum(head, payload), payload)
 
     def decode(self, record: bytes | None, *, position: int) -> Body:
         """Return what a record says, in the current version.
@@ -100,8 +96,8 @@ class RecordCodec:
         if found is None:
             message = "it is missing, cut off, or no record at all"
             raise DamagedError(message)
-        version, log_version, checksum, payload = found.groups()
-        if _checksum(payload) != checksum:
+        head, version, log_version, checksum, payload = found.groups()
+        if _checksum(head, payload) != checksum:
             message = "its checksum does not fit"
             raise DamagedError(message)
         _require_known(int(version), int(log_version))
@@ -159,8 +155,9 @@ def has_half_characters(body: bytes) -> bool:
     return b"\\ud" in body
 
 
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=8).hexdigest().encode()
+def _checksum(head: bytes, payload: bytes) -> bytes:
+    """Return the checksum, which later versions have to work out the same way."""
+    return hashlib.blake2b(head + b"," + payload, digest_size=8).hexdigest().encode()
 
 
 def _require_known(version: int, log_version: int) -> None:

@@ -179,7 +179,9 @@ class PostgresStore:
         """As `close`, and also what was opened in this event loop."""
         opening = self._apools.pop(asyncio.get_running_loop(), None)
         if opening is not None:
-            await (await opening).close()
+            await asyncio.wait([opening])
+            if opening.exception() is None:
+                await opening.result().close()
         await asyncio.to_thread(self.close)
 
     # --- the server -----------------------------------------------------------------

@@ -146,17 +146,19 @@ class Turn:
             yield from self._take_again()
         stored = yield from flow.load(self._lease.key, since=version)
         found = self._own_records(stored)
-        if found == batch:  # it had arrived; only the answer was lost
+        if batch[: len(found)] != found:
+            raise conflict(self._lease.key, "somebody else has written it meanwhile")
+        # What was found there is ours: it had arrived, and only the answer was lost.
+        rest = batch[len(found) :]
+        if not rest:
             if release:
                 yield from self._leases.give_back(self._lease)
             return
-        if not found:
-            outcome = yield from flow.append(
-                self._lease, batch, expected_version=version, release=release
-            )
-            if outcome == "done":
-                return
-        raise conflict(self._lease.key, "somebody else has written it meanwhile")
+        outcome = yield from flow.append(
+            self._lease, rest, expected_version=version + len(found), release=release
+        )
+        if outcome != "done":
+            raise conflict(self._lease.key, "somebody else took it over again")
 
     def _take_again(self) -> Flow[None]:
         """Ask for the lease anew.

@@ -8,6 +8,7 @@ rendering of them. That is no loss: when or how often is built changes nothing.
 from __future__ import annotations
 
 import copy
+import fnmatch
 import inspect
 import json
 import logging
@@ -65,7 +66,7 @@ def run_case(
     Args:
         case: The file, parsed.
         vendor: Builds for it are made.
-        wanted: Names of builds for others that this vendor shall render too.
+        wanted: Names or patterns of builds for others that this vendor renders too.
         summarizer: Whether the stub summariser takes part; without it, its steps only
             say what an assertion that depends on it will want.
 
@@ -271,7 +272,7 @@ class _Runner:
     def do_build(self, op: Json) -> None:
         name = op.get("as", "build")
         provider = op.get("provider", self.provider)
-        if provider != self.vendor and name not in self.wanted:
+        if provider != self.vendor and not self.is_wanted(name):
             return
         if op.get("fresh"):
             self.anew()
@@ -280,6 +281,14 @@ class _Runner:
         self.build(op, name, own=provider == self.vendor)
         if "reserve_output" in op:
             self.anew()
+
+    def is_wanted(self, name: str) -> bool:
+        """Say whether an assertion wants this vendor's rendering of a build."""
+        return any(
+            fnmatch.fnmatchcase(name, pattern)
+            for asked in self.wanted
+            for pattern in (asked, f"{asked}:*")
+        )
 
     def build(self, op: Json, name: str, *, own: bool) -> None:
         """Build for the vendor of this run, and keep what came of it."""

@@ -1,0 +1,1 @@
+"""Proofs and figures of the sessions tier, sized by arguments."""

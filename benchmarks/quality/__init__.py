@@ -1,0 +1,1 @@
+"""What is kept of real conversations, and what it costs, beside plain recency."""
