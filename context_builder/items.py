@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from context_builder.errors import InvalidItemError
 from context_builder.messages import Content, ReasoningPart, Role, ToolCall
+from context_builder.unicode import quoted
 
 __all__ = [
     "Action",
@@ -109,23 +110,26 @@ class ContextItem:
     """Whether the priority was given, not taken by kind. A given one never decays."""
 
     def __post_init__(self) -> None:
-        if self.role not in _PRIORITY_BY_ROLE:
-            raise InvalidItemError(
-                f"role {self.role!r} is none of system, user, assistant, tool",
-                field="role",
-                value=self.role,
-            )
+        if not isinstance(self.role, str) or self.role not in _PRIORITY_BY_ROLE:
+            message = f"role {quoted(self.role)} is none of system, user, assistant, tool"
+            raise InvalidItemError(message, field="role", value=self.role)
+        if not isinstance(self.source, str):
+            message = f"source must be text, not {type(self.source).__name__}"
+            raise InvalidItemError(message, field="source", value=self.source)
+        if isinstance(self.priority, bool) or not isinstance(self.priority, int):
+            message = f"priority {quoted(self.priority)} is no whole number"
+            raise InvalidItemError(message, field="priority", value=self.priority)
+        self._set_priority()
+
+    def _set_priority(self) -> None:
         if self.has_own_priority is None:
             object.__setattr__(self, "has_own_priority", self.priority != -1)
         if self.priority == -1:
             priority = default_priority(self.role, self.source, optional=self.optional)
             object.__setattr__(self, "priority", priority)
         elif not 0 <= self.priority <= 100:  # noqa: PLR2004  the range of priorities
-            raise InvalidItemError(
-                f"priority {self.priority} is not from 0 to 100",
-                field="priority",
-                value=self.priority,
-            )
+            message = f"priority {quoted(self.priority)} is not from 0 to 100"
+            raise InvalidItemError(message, field="priority", value=self.priority)
 
     @property
     def is_spoken(self) -> bool:
@@ -134,8 +138,11 @@ class ContextItem:
 
     @property
     def is_background(self) -> bool:
-        """Whether it is background or recalled text, counted in that share."""
-        return self.optional or self.source == "memory"
+        """Whether it is background or recalled text, counted in that share.
+
+        A memory that was rated is not: its priority decides how long it stays.
+        """
+        return self.optional or (self.source == "memory" and not self.has_own_priority)
 
     @property
     def text(self) -> str:

@@ -85,7 +85,7 @@ class Settings(_Settings):
     """Results are not cut below this size while older rounds can be cleared instead."""
     recall_share: float = Field(default=0.40, ge=0, le=1)
     """Most of the budget that passages recalled for a user message take; 0: no recall."""
-    digest_share: float = Field(default=0.15, ge=0, le=1)
+    digest_share: float = Field(default=0.45, ge=0, le=1)
     """Most of the budget that the digest of left-out messages takes; 0: only their
     number is told."""
     reference_facts_tokens: int = Field(default=120, ge=0)

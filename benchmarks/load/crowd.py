@@ -9,9 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from benchmarks.load.worker import Job
 from context_builder.sessions import SessionManager
+
+if TYPE_CHECKING:
+    from benchmarks.load.worker import Job
 
 __all__ = ["Crowd", "acknowledged", "contents"]
 

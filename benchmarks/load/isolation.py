@@ -51,12 +51,14 @@ def prove(
     for session_id, texts in found.items():
         assert len(texts) == 2 * turns, f"{session_id} has {len(texts)} messages"
         for place, text in enumerate(texts):
-            assert text.startswith(f"{session_id} | {place} | "), f"{session_id}/{place}"
+            assert text.startswith(f"{session_id} | {place} | "), (
+                f"{session_id}/{place}"
+            )
     every = [text for texts in found.values() for text in texts]
     assert len(set(every)) == len(every), "a message is there twice"
     acks = acknowledged(job)
     for session_id, place, text in acks:
-        assert found[session_id][place] == text.strip(), f"lost: {session_id}/{place}"
+        assert found[session_id][place] == text, f"lost: {session_id}/{place}"
     return {
         "turns": sessions * turns,
         "acknowledged": len(acks),

@@ -86,8 +86,11 @@ class Worker:
         while left := set(range(self._job.sessions)) - self._finished:
             number = self._chance.choice(sorted(left))
             session_id = f"session {number}"
-            async with sessions.open(session_id) as ctx:
-                done = await self._turn(ctx, session_id)
+            try:
+                async with sessions.open(session_id) as ctx:
+                    done = await self._turn(ctx, session_id)
+            except SessionConflictError:
+                continue  # it was held up for longer than its lease: as any client would
             for place, text in done:
                 self._acknowledged(session_id, place, text)
             if not done:
@@ -113,7 +116,9 @@ class Worker:
         return added
 
     def _text(self, session_id: str, place: int) -> str:
-        return f"{session_id} | {place} | {uuid.uuid4().hex} | " + "word " * (place % 40)
+        return f"{session_id} | {place} | {uuid.uuid4().hex} | " + "word " * (
+            place % 40
+        )
 
     # --- one session
 
@@ -123,7 +128,10 @@ class Worker:
                 pass  # it waited in vain, and tries again
 
     async def _write_turn(self, sessions: SessionManager, name: str) -> bool:
-        call = {"id": name.replace(" ", ""), "function": {"name": "f", "arguments": "{}"}}
+        call = {
+            "id": name.replace(" ", ""),
+            "function": {"name": "f", "arguments": "{}"},
+        }
         try:
             async with sessions.open("one") as ctx:
                 place = len(ctx.items)

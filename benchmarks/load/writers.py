@@ -1,6 +1,6 @@
 """Shows that one session stands many writers: every turn whole, none lost, no deadlock.
 
-    python -m benchmarks.load.writers --store redis://localhost:6379/0
+python -m benchmarks.load.writers --store redis://localhost:6379/0
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from context_builder.decide.terms import date_stamp, terms
 from context_builder.items import Unit
 
-__all__ = ["Archive", "Passage"]
+__all__ = ["Archive", "Passage", "Search"]
 
 _K1 = 1.2
 _B = 0.75
@@ -27,6 +27,8 @@ _NEIGHBOUR_SHARE = 0.4
 """How much of a match's score its neighbours get."""
 _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
+_COMMON_SHARE = 0.5
+"""A term that stands in more of the texts than this says nothing."""
 _LENGTH_EXPONENT = 0.35
 """How much a long passage has to match better than a short one."""
 
@@ -43,6 +45,17 @@ class Passage:
     """The piece of the item's text, as character positions."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Search:
+    """What was found."""
+
+    ranked: tuple[tuple[float, int], ...]
+    """(rank, number of a passage), best first."""
+    need: float
+    """How much more of what is asked for is in the archive than in the request: up to 1;
+    0 or less where the request has it as well."""
+
+
 class Archive:
     """An index over the passages of what left the request."""
 
@@ -50,6 +63,7 @@ class Archive:
         "_by_unit",
         "_dated",
         "_days",
+        "_dead",
         "_lengths",
         "_postings",
         "_total",
@@ -66,6 +80,7 @@ class Archive:
         self._units: list[float] = []  # sorted, for neighbours
         self._dated: list[float] = []
         self._days: list[str] = []
+        self._dead: set[int] = set()
 
     def see(self, unit: Unit) -> None:
         """Note the date that a unit begins with: it dates what comes after it."""
@@ -73,6 +88,14 @@ class Archive:
         if stamp is not None and (not self._dated or unit.id > self._dated[-1]):
             self._dated.append(unit.id)
             self._days.append(stamp)
+
+    def forget(self, unit_id: float) -> None:
+        """Let go of a unit whose text was changed or taken out."""
+        found = self._by_unit.pop(unit_id, None)
+        if found is None:
+            return
+        self._units.pop(bisect_left(self._units, unit_id))
+        self._dead.update(range(found[0], found[1] + 1))
 
     def add(self, unit: Unit) -> None:
         """Index a unit's text; once only."""
@@ -105,21 +128,26 @@ class Archive:
         for term, count in counts.items():
             self._postings.setdefault(term, []).append((number, count))
 
-    @property
-    def rarest(self) -> float:
-        """What a match of a term weighs that stands in one passage only."""
-        return math.log(1 + max(0.5, len(self.passages) - 0.5) / 1.5)
+    def rarest(self, live: int) -> float:
+        """Return what a term weighs that stands in one passage and nowhere else."""
+        return math.log(1 + (len(self.passages) + live - 0.5) / 1.5)
 
-    def search(self, query: str, users: frozenset[float]) -> list[tuple[float, int]]:
-        """Return (rank, number of a passage), best first.
+    def search(
+        self, query: str, *, users: frozenset[float], live: Sequence[str]
+    ) -> Search:
+        """Return the passages that match, best first, and how much they are needed.
 
         Args:
             query: What is asked for.
             users: The units that are messages of the user's own.
+            live: The texts that are in the request anyway: what is common there, too,
+                is no reason to bring something back.
         """
-        own = self._scores(set(terms(query)))
+        own, need = self._scores(set(terms(query)), [text.lower() for text in live])
         lifted = dict(own)
         for number, score in own.items():
+            if number in self._dead:
+                continue
             for neighbour in self._neighbours(number):
                 lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
                 lifted[neighbour] = max(lifted.get(neighbour, 0.0), lift)
@@ -127,9 +155,10 @@ class Archive:
         ranked = [
             (self._rank(score, number, average, users), number)
             for number, score in lifted.items()
+            if number not in self._dead
         ]
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
-        return ranked
+        return Search(tuple(ranked), need)
 
     def _rank(
         self, score: float, number: int, average: float, users: frozenset[float]
@@ -157,21 +186,39 @@ class Archive:
         if last >= first:
             yield (first, last)[end]
 
-    def _scores(self, query: set[str]) -> dict[int, float]:
+    def _scores(
+        self, query: set[str], live: Sequence[str]
+    ) -> tuple[dict[int, float], float]:
+        """Return the score of each passage, and how much the archive is needed.
+
+        That is how much more of what the query asks for the best passage has than the
+        best text that is in the request anyway: the weight of its terms, of the weight of
+        all telling terms of the query.
+        """
         scores: dict[int, float] = {}
-        count = len(self.passages)
-        average = self._total / count if count else 1.0
+        archived: dict[int, float] = {}
+        there = [0.0] * len(live)
+        count = len(self.passages) + len(live)
+        average = self._total / len(self.passages) if self.passages else 1.0
+        asked = 0.0
         for term in sorted(query):  # sums of floats depend on the order
-            postings = self._postings.get(term)
-            if not postings:
+            postings = self._postings.get(term, ())
+            having = [n for n, text in enumerate(live) if term in text]
+            known = len(postings) + len(having)
+            if known > count * _COMMON_SHARE:
                 continue
-            rarity = math.log(1 + (count - len(postings) + 0.5) / (len(postings) + 0.5))
+            rarity = math.log(1 + (count - known + 0.5) / (known + 0.5))
+            asked += rarity
+            for number in having:
+                there[number] += rarity
             for number, times in postings:
                 norm = _K1 * (1 - _B + _B * self._lengths[number] / average)
-                scores[number] = scores.get(number, 0.0) + rarity * times * (_K1 + 1) / (
-                    times + norm
-                )
-        return scores
+                weight = rarity * times * (_K1 + 1) / (times + norm)
+                scores[number] = scores.get(number, 0.0) + weight
+                archived[number] = archived.get(number, 0.0) + rarity
+        alive = (share for n, share in archived.items() if n not in self._dead)
+        more = max(alive, default=0.0) - max(there, default=0.0)
+        return scores, more / asked if asked else 0.0
 
 
 def _pieces(text: str) -> Sequence[tuple[int, int]]:

@@ -66,6 +66,19 @@ class Digest:
     whole: frozenset[float] = frozenset()
     """The units of which a line says all."""
 
+    def tells(self, unit_id: float) -> bool:
+        """Say whether anything of a unit is known here."""
+        return any(unit.id == unit_id for unit in self.users) or any(
+            fact.unit_id == unit_id for fact in self.facts.values()
+        )
+
+    def without(self, unit_id: float) -> Digest:
+        """Return the digest without what one unit said, not worded anew yet."""
+        return Digest(
+            facts={t: f for t, f in self.facts.items() if f.unit_id != unit_id},
+            users=tuple(unit for unit in self.users if unit.id != unit_id),
+        )
+
 
 def digest_of(
     former: Digest, left: Sequence[Unit], rules: Rules, limit_tokens: int

@@ -12,13 +12,13 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
-from context_builder.decide.archive import Archive, Passage
+from context_builder.decide.archive import Archive, Passage, Search
 from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
 from context_builder.decide.digest import Digest, digest_of
 from context_builder.decide.entry import cap_results
 from context_builder.decide.plan import descend
-from context_builder.decide.recall import Found, recall_passages, recall_unit
+from context_builder.decide.recall import Found, choose_passages, recall_unit
 from context_builder.decide.rules import Rules
 from context_builder.decide.shown import Shown
 from context_builder.decide.window import slide_window
@@ -40,7 +40,12 @@ FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
 _MOST_LEFT_OUT = 999_999
-_LEAST_GROWTH_SHARE = 0.15
+_LEAST_GROWTH_SHARE = 0.2
+_FULL_NEED = 0.1
+"""From this need up (see `Search.need`) a message is taken to ask for what left."""
+_RECALL_SHARE_OF_ROOM = 0.5
+_RECALL_SHARE_OF_FREE = 0.75
+"""What is recalled leaves room for what answers it."""
 _HALF = 0.5
 _FRAME_TOKENS = 24
 """About what the frame around a digest or recalled passages takes."""
@@ -71,6 +76,8 @@ class Fold:
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
         self._tokens_compacted = 0
+        self._room_tokens = limit_tokens
+        self._recall_spent = 0
         self.archive = Archive()
         self._recalled: dict[float, tuple[Passage, ...]] = {}
         self.digest = Digest()
@@ -97,10 +104,12 @@ class Fold:
 
     def advance(self, changes: Iterable[Change]) -> None:
         """Take in what one log entry changes; compact where it crosses the mark."""
+        asked: Unit | None = None
         for change in changes:
             match change:
                 case Unit():
                     self._add(change)
+                    asked = change if change.starts_turn else None
                 case UnitChanged():
                     self._replace(change)
                 case UnitDropped():
@@ -112,7 +121,8 @@ class Fold:
                 case _:
                     assert_never(change)
         self._settle()
-        self._recall()
+        if asked is not None:
+            self._recall(asked.id)
 
     def _add(self, unit: Unit) -> None:
         if unit.starts_turn:
@@ -144,10 +154,15 @@ class Fold:
         kept = {id(item) for item in unit.originals}
         self._doubles.leave([item for item in old.originals if id(item) not in kept])
         old = self.shown.get(change.unit.id) or old
-        if not old.is_shown:
+        self._forget(old)
+        if not old.is_shown and not unit.pinned:
             out = unit.leave_out(old.reason)
-            self.shown.put(dataclasses.replace(out, marks=_marks(old, unit)))
+            out = dataclasses.replace(out, marks=_marks(old, unit))
+            self.shown.put(out)
+            self.archive.add(out)
             return
+        if not old.is_shown:
+            old = _whole(old)
         unit = cap_results(
             _as_shown(unit, old),
             self._rules,
@@ -167,9 +182,29 @@ class Fold:
         self._users = [user for user in self._users if user[0] != change.unit_id]
         self.stable_units = min(self.stable_units, len(self.shown.live))
         self._doubles.leave(unit.originals)
-        if unit.starts_turn and change.unit_id - _HALF in self.shown:
-            self.shown.pop(change.unit_id - _HALF)
-            self._recalled.pop(change.unit_id - _HALF, None)
+        self._forget(unit)
+        self._show_latest_user()
+
+    def _forget(self, unit: Unit) -> None:
+        """Take out everything that repeats a unit's words: its owner took them back."""
+        self.archive.forget(unit.id)
+        for place, passages in list(self._recalled.items()):
+            if place == unit.id - _HALF or any(p.unit_id == unit.id for p in passages):
+                self._recall_spent -= self.shown.pop(place).tokens
+                del self._recalled[place]
+        if not self.shown.live and not self.shown.gone:
+            self.digest, self.evicted_items = Digest(), 0
+            self._tell([], is_told=False)
+        elif self.digest.tells(unit.id):
+            self.digest = self.digest.without(unit.id)
+            self._tell([], is_told=self.notice is not None)
+
+    def _show_latest_user(self) -> None:
+        """Show the message whole that is the latest again, now that others are gone."""
+        unit = self.shown.get(self._users[-1][0]) if self._users else None
+        if unit is not None and unit.rendition == "absent" and not _is_double(unit):
+            self.shown.put(_whole(unit))
+            self.prefix_moves.append(f"{unit.originals[0].id} is the latest message again")
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
         is_begun = bool(self.shown.live or self.system or self.tools)
@@ -264,6 +299,8 @@ class Fold:
             del self._recalled[place], self.shown.gone[place]
         self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
         self._tokens_compacted = self.tokens
+        self._room_tokens = max(0, self.limit_tokens - self.tokens)
+        self._recall_spent = 0
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
 
@@ -296,65 +333,89 @@ class Fold:
 
     # --- recall -------------------------------------------------------------------
 
-    def _recall(self) -> None:
-        """Bring back what the newest message asks for, just before it."""
+    def _recall(self, unit_id: float) -> None:
+        """Bring back what a message asks for that has just come in, just before it."""
         newest = self.shown.live[-1] if self.shown.live else None
         share = self._rules.settings.recall_share
-        if newest is None or not newest.starts_turn or not share:
+        if newest is None or newest.id != unit_id or not share:
             return
-        place = newest.id - _HALF
-        if not self.archive.passages or self.excess is not None or place in self.shown:
+        if not self.archive.passages or self.excess is not None:
             return
-        found = self._found(newest, int(self._movable_tokens * share))
-        if not found.passages:
+        search = self._search(newest)
+        weight = min(1.0, search.need / _FULL_NEED)
+        wanted_tokens = int(self._movable_tokens * share * weight)
+        if wanted_tokens <= _FRAME_TOKENS:
             return
-        if found.tokens + _FRAME_TOKENS > self.limit_tokens - self.tokens:
-            self._make_room(found.tokens + _FRAME_TOKENS)
-            room_tokens = self.limit_tokens - self.tokens - _FRAME_TOKENS
-            found = self._found(newest, min(found.tokens, room_tokens))
-        if not found.passages:
-            return
+        found = self._chosen(search, wanted_tokens)
+        if found.tokens > self._recall_room(weight):
+            self._make_room(found.tokens, weight)
+            search = self._search(newest)
+            found = self._chosen(search, min(wanted_tokens, self._recall_room(weight)))
+        if found.passages:
+            self._put_recalled(newest, found)
+
+    def _put_recalled(self, newest: Unit, found: Found) -> None:
         unit = recall_unit(
             found.passages,
-            unit_id=place,
+            unit_id=newest.id - _HALF,
             turn=newest.turn,
             unit_of=self.shown.get,
             rules=self._rules,
         )
         if self.tokens + unit.tokens <= self.limit_tokens:
             self.shown.put(unit)
-            self._recalled[place] = found.passages
+            self._recalled[unit.id] = found.passages
+            self._recall_spent += unit.tokens
 
-    def _found(self, newest: Unit, limit_tokens: int) -> Found:
-        shown = {
-            passage
-            for place, passages in self._recalled.items()
-            if (unit := self.shown.get(place)) is not None and unit.is_shown
-            for passage in passages
-        }
-        return recall_passages(
-            self.archive,
+    def _search(self, newest: Unit) -> Search:
+        return self.archive.search(
             newest.originals[0].text,
-            self._rules,
-            limit_tokens=limit_tokens,
-            shown=shown,
             users=frozenset(unit_id for unit_id, _ in self._users),
-            said=self.digest.whole if self.notice is not None else frozenset(),
-            unit_of=self.shown.get,
+            live=[unit.items[0].text for unit in self.shown.live[:-1]],
         )
 
-    def _make_room(self, wanted_tokens: int) -> None:
-        """Let go of what was recalled earlier; compact if that is far from enough.
+    def _chosen(self, search: Search, limit_tokens: int) -> Found:
+        recalled = {p for passages in self._recalled.values() for p in passages}
+        told = self.digest.whole if self.notice is not None else frozenset()
+        return choose_passages(
+            search,
+            self.archive,
+            self._rules,
+            limit_tokens=limit_tokens,
+            is_said=lambda p: p in recalled or p.unit_id in told,
+            unit_of=self.shown.get,
+            texts=len(self.shown.live) - 1,
+        )
 
-        Not again so soon: a compaction pays only once enough came in since the last one.
+    def _recall_room(self, weight: float) -> int:
+        """Return what may be recalled now.
+
+        What is needed badly may take most of what is free. Otherwise all that is recalled
+        between two compactions takes at most half of the room that the first one left,
+        so that it does not make the next one come much sooner.
         """
+        free_tokens = self.limit_tokens - self.tokens - _FRAME_TOKENS
+        room = int(free_tokens * _RECALL_SHARE_OF_FREE)
+        if weight < 1:
+            allowed = int(self._room_tokens * _RECALL_SHARE_OF_ROOM)
+            room = min(room, allowed - self._recall_spent)
+        return max(0, room)
+
+    def _make_room(self, wanted_tokens: int, weight: float) -> None:
+        """Make room for what is needed badly, where less than half of it has some.
+
+        What was recalled for earlier messages goes first: it stands late, and little has
+        to be sent anew. A compaction comes only once some room was used for what came in.
+        """
+        if weight < 1 or self._recall_room(weight) >= wanted_tokens // 2:
+            return
         for place in list(self._recalled):
-            self.shown.pop(place)
+            self._recall_spent -= self.shown.pop(place).tokens
             del self._recalled[place]
             self.prefix_moves.append("what was recalled earlier made room")
-        grown_tokens = self.tokens - self._tokens_compacted
-        if self.limit_tokens - self.tokens >= wanted_tokens // 2 or (
-            grown_tokens < self._movable_tokens * _LEAST_GROWTH_SHARE
+        grown_tokens = self.tokens - self._tokens_compacted - self._recall_spent
+        if self._recall_room(weight) >= wanted_tokens // 2 or (
+            grown_tokens < self._room_tokens * _LEAST_GROWTH_SHARE
         ):
             return
         lower = descend(self._plan(), self._rules)
@@ -377,6 +438,20 @@ class Fold:
 
 def _is_recalled(unit: Unit) -> bool:
     return unit.kind == "background" and unit.originals[0].source == "recall"
+
+
+def _whole(unit: Unit) -> Unit:
+    return dataclasses.replace(
+        unit,
+        items=unit.originals,
+        sizes=unit.whole_sizes,
+        rendition="whole",
+        reason="",
+    )
+
+
+def _is_double(unit: Unit) -> bool:
+    return any(mark.action == "deduplicated" for mark in unit.marks)
 
 
 def _as_shown(unit: Unit, old: Unit) -> Unit:

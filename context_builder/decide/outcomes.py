@@ -68,7 +68,7 @@ def _left_out(item: ContextItem, mark: Mark, rules: Rules) -> Outcome:
         role=item.role,
         source=item.source,
         action=mark.action,
-        tokens_before=rules.ruler.item(item),
+        tokens_before=rules.ruler.whole(item),
         tokens_after=0,
         reason=mark.reason,
         context_class="history",

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
 
-from context_builder.decide.archive import Archive, Passage
+from context_builder.decide.archive import Archive, Passage, Search
 from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit
 
-__all__ = ["Found", "recall_passages", "recall_unit"]
+__all__ = ["Found", "choose_passages", "recall_unit"]
 
 _LEAST_SHARE_OF_BEST = 0.22
 """Passages that match much worse than the best one are not worth their tokens."""
@@ -33,55 +32,55 @@ class Found:
     tokens: int
 
 
-def recall_passages(
+def choose_passages(
+    search: Search,
     archive: Archive,
-    query: str,
     rules: Rules,
     *,
     limit_tokens: int,
-    shown: AbstractSet[Passage],
-    users: frozenset[float],
-    said: AbstractSet[float],
+    is_said: Callable[[Passage], bool],
     unit_of: Callable[[float], Unit | None],
+    texts: int,
 ) -> Found:
-    """Return the best passages for a query, as far as the limit allows.
+    """Return the best passages of a search, as far as the limit allows.
 
-    What is shown whole already is left out. The result is in the log's order.
+    The result is in the log's order.
 
     Args:
-        archive: What to look in.
-        query: What is asked for.
+        search: What was found, best first.
+        archive: Where it was found.
         rules: What to measure with.
         limit_tokens: What the passages may take.
-        shown: Passages that were recalled before and are still there.
-        users: The units that are messages of the user's own.
-        said: Units that the digest says whole.
+        is_said: Whether a passage stands in the request in another way.
         unit_of: Finds a unit by its id.
+        texts: How many texts are in the request anyway.
     """
-    ranked = archive.search(query, users)
-    if not ranked:
+    if not search.ranked:
         return Found((), 0)
     chosen: list[Passage] = []
     tokens = 0
     least = max(
-        ranked[0][0] * _LEAST_SHARE_OF_BEST, archive.rarest * _LEAST_SHARE_OF_RAREST
+        search.ranked[0][0] * _LEAST_SHARE_OF_BEST,
+        archive.rarest(texts) * _LEAST_SHARE_OF_RAREST,
     )
-    for score, number in ranked:
-        if score < least:
+    for rank, number in search.ranked:
+        if rank < least:
             break
         passage = archive.passages[number]
-        if passage in shown or passage.unit_id in said:
-            continue
         unit = unit_of(passage.unit_id)
-        if unit is None or unit.rendition == "whole":
+        if unit is None or is_said(passage) or _is_shown(unit, passage.index):
             continue
         cost = rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
-        if tokens + cost > limit_tokens:
-            continue
-        chosen.append(passage)
-        tokens += cost
+        if tokens + cost <= limit_tokens:
+            chosen.append(passage)
+            tokens += cost
     chosen.sort(key=lambda p: (p.unit_id, p.index, p.start))
     return Found(tuple(chosen), tokens)
+
+
+def _is_shown(unit: Unit, index: int) -> bool:
+    """Say whether an item of a unit stands whole in the request."""
+    return unit.is_shown and unit.items[index] is unit.originals[index]
 
 
 def passage_text(passage: Passage, unit: Unit) -> str:

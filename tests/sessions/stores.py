@@ -76,5 +76,7 @@ def wipe_redis(namespace: str) -> None:
     redis = pytest.importorskip("redis")
     place = hashlib.sha256(namespace.encode()).hexdigest()[:32]
     with redis.Redis.from_url(REDIS) as client:
-        for name in client.scan_iter(match=f"context_builder:1:{{{place}}}:*", count=1000):
+        for name in client.scan_iter(
+            match=f"context_builder:1:{{{place}}}:*", count=1000
+        ):
             client.delete(name)

@@ -41,7 +41,9 @@ def test_list(url: str) -> None:
     assert lines[1].endswith("2  ä-1")
     facts = json.loads(run("list", "--json", url=url).stdout)
     assert [info["session_id"] for info in facts] == ["b\x1b[31m", "ä-1"]
-    assert run("list", "--limit", "1", "--after", "c", url=url).stdout == lines[1] + "\n"
+    assert (
+        run("list", "--limit", "1", "--after", "c", url=url).stdout == lines[1] + "\n"
+    )
     assert run("list", "--namespace", "other", url=url).stdout == ""
 
 

@@ -15,7 +15,9 @@ from context_builder.sessions.encryption import Cipher, generate_key
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | ANY_TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3)
+    ),
     max_leaves=8,
 )
 KEY = SessionKey("default", "s")
@@ -91,7 +93,10 @@ def test_earlier_records_are_migrated(monkeypatch: pytest.MonkeyPatch) -> None:
     record = PLAIN.encode(to_json({"text": "a"}), position=0)
     monkeypatch.setattr("context_builder.sessions.codec.RECORD_VERSION", 3)
     codec = RecordCodec(
-        migrations={1: lambda body: body | {"two": 1}, 2: lambda body: body | {"three": 1}}
+        migrations={
+            1: lambda body: body | {"two": 1},
+            2: lambda body: body | {"three": 1},
+        }
     )
     assert codec.decode(record, position=0) == {"text": "a", "two": 1, "three": 1}
     assert json.loads(codec.encode(b"{}", position=0))["v"] == 3

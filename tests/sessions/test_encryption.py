@@ -56,7 +56,9 @@ def test_keys_can_be_changed(tmp_path: Path) -> None:
         ):
             ctx.add_user_message("text")
     with (
-        SessionManager(max_tokens=999, store=url, encryption_key=[OLD, NEW]) as sessions,
+        SessionManager(
+            max_tokens=999, store=url, encryption_key=[OLD, NEW]
+        ) as sessions,
         sessions.open("s") as ctx,
     ):
         assert len(ctx.items) == 2

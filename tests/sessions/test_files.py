@@ -81,10 +81,13 @@ def test_half_a_file_gives_what_is_complete(tmp_path: Path, share: float) -> Non
     loaded = load_session(path, **BUDGET)
     assert loaded.damage
     assert loaded.items == ctx.items[: len(loaded.items)]
-    assert [d.position for d in loaded.damage][0] == len(loaded.items)
+    assert next(d.position for d in loaded.damage) == len(loaded.items)
     loaded.build()
     save_session(loaded, path)
-    assert path.with_name("f1.jsonl.damaged").read_bytes() == whole[: int(len(whole) * share)]
+    assert (
+        path.with_name("f1.jsonl.damaged").read_bytes()
+        == whole[: int(len(whole) * share)]
+    )
     assert load_session(path, **BUDGET).damage == ()
 
 
@@ -205,7 +208,7 @@ def test_a_full_disk_leaves_the_file(tmp_path: Path) -> None:
         [sys.executable, "-c", script, path],
         check=True,
         capture_output=True,
-        preexec_fn=lambda: _full_disk(20_000),  # noqa: PLW1509
+        preexec_fn=lambda: _full_disk(20_000),
     )
     assert done.stdout.strip() == b"StoreError"
     assert path.read_bytes() == before

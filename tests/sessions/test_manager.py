@@ -90,7 +90,9 @@ def test_a_left_session_is_not_written(tmp_path: Path) -> None:
 
 def test_looking_at_nothing_makes_nothing(durable_url: str, namespace: str) -> None:
     """An id that was only looked at does not exist afterwards."""
-    with manager(durable_url, namespace=namespace, system_prompt="Be terse.") as sessions:
+    with manager(
+        durable_url, namespace=namespace, system_prompt="Be terse."
+    ) as sessions:
         with sessions.open("s") as ctx:
             ctx.commit()
             ctx.build()
@@ -116,7 +118,9 @@ def test_settings_fail_at_once() -> None:
 # --- nothing is lost
 
 
-def test_what_was_committed_is_there_for_others(durable_url: str, namespace: str) -> None:
+def test_what_was_committed_is_there_for_others(
+    durable_url: str, namespace: str
+) -> None:
     """Another process would see a commit before the block ends."""
     with manager(durable_url, namespace=namespace) as sessions:
         with sessions.open("s") as ctx:
@@ -145,7 +149,9 @@ async def test_restored_equals_live(durable_url: str, namespace: str) -> None:
         live = []
         for turn in range(12):
             async with here.open("s") as ctx:
-                ctx.add_user_message(f"Question {turn}: Größe? 尺寸？ \ud83d\ude00 \udc00")
+                ctx.add_user_message(
+                    f"Question {turn}: Größe? 尺寸？ \ud83d\ude00 \udc00"
+                )
                 ctx.build()
                 call = {
                     "id": f"c{turn}",
@@ -153,7 +159,9 @@ async def test_restored_equals_live(durable_url: str, namespace: str) -> None:
                 }
                 ctx.add_assistant_message("", tool_calls=[call], reasoning="hm")
                 await ctx.acommit()
-                ctx.add_tool_result("look", {"n": "long " * 40}, tool_call_id=f"c{turn}")
+                ctx.add_tool_result(
+                    "look", {"n": "long " * 40}, tool_call_id=f"c{turn}"
+                )
                 ctx.add_memory(f"fact {turn}", cache_key="fact")
                 ctx.edit("i2", pinned=turn % 2 == 0)
                 live.append(ctx.request("openai"))
@@ -202,7 +210,11 @@ async def test_an_error_keeps_what_came_in(durable_url: str, namespace: str) -> 
             with elsewhere.open("s") as ctx:
                 assert ctx.was_interrupted
                 messages = ctx.build()
-                assert [m["role"] for m in messages][-3:] == ["user", "assistant", "tool"]
+                assert [m["role"] for m in messages][-3:] == [
+                    "user",
+                    "assistant",
+                    "tool",
+                ]
             with elsewhere.open("s") as ctx:
                 assert ctx.was_interrupted  # looking at it is no turn
                 ctx.add_user_message("Again.")
@@ -354,7 +366,10 @@ def test_a_writer_whose_session_was_deleted_hears_of_it(
         manager(durable_url, namespace=namespace) as there,
     ):
         say(here, "s", "one")
-        with pytest.raises(SessionConflictError, match="deleted"), here.open("s") as ctx:
+        with (
+            pytest.raises(SessionConflictError, match="deleted"),
+            here.open("s") as ctx,
+        ):
             _steal_lease(here, "s")
             there.delete("s")
             ctx.add_user_message("late")
@@ -444,7 +459,9 @@ def test_threads_share_an_open_session(durable_url: str, namespace: str) -> None
 
 def test_memory_is_bounded(tmp_path: Path, clock: Clock) -> None:
     """The sessions used last stay; the others come back from the store."""
-    sessions = manager(f"sqlite:///{tmp_path}/s.db", max_sessions=5, max_awake=2, clock=clock)
+    sessions = manager(
+        f"sqlite:///{tmp_path}/s.db", max_sessions=5, max_awake=2, clock=clock
+    )
     for number in range(20):
         say(sessions, f"s{number}", f"text {number}")
     assert sessions.live_sessions == 5
@@ -512,7 +529,9 @@ def test_asleep_or_awake_is_the_same(tmp_path: Path) -> None:
     """A session that slept compressed builds the same request, and goes on."""
     sessions = manager(f"sqlite:///{tmp_path}/s.db", max_awake=1, model="gpt-4o")
     with sessions.open("a") as ctx:
-        ctx.extend([{"role": "user", "content": "one"}, {"role": "assistant", "content": "x"}])
+        ctx.extend(
+            [{"role": "user", "content": "one"}, {"role": "assistant", "content": "x"}]
+        )
         ctx.add_memory("two \ud83d", cache_key="k")
         before = ctx.request("openai")
     say(sessions, "b", "other")
@@ -547,7 +566,9 @@ def test_the_managers_prompt_is_logged_once(durable_url: str, namespace: str) ->
 def test_a_session_keeps_its_own_prompt(durable_url: str, namespace: str) -> None:
     """What a session was given of its own is not overruled by the manager."""
     for own in ("Mine.", None):
-        with manager(durable_url, namespace=namespace, system_prompt="Ours.") as sessions:
+        with manager(
+            durable_url, namespace=namespace, system_prompt="Ours."
+        ) as sessions:
             with sessions.open(f"{own}") as ctx:
                 ctx.add_system_prompt(own)
                 ctx.set_tools(TOOLS)
@@ -565,7 +586,9 @@ def test_a_prompt_that_is_asked(durable_url: str, namespace: str) -> None:
     said = iter(f"It is {hour} o'clock." for hour in range(100))
     for turn in range(3):
         with (
-            manager(durable_url, namespace=namespace, system_prompt=lambda: next(said)) as m,
+            manager(
+                durable_url, namespace=namespace, system_prompt=lambda: next(said)
+            ) as m,
             m.open("s") as ctx,
         ):
             if turn:
@@ -637,7 +660,10 @@ def test_lists_are_whole(namespace: str) -> None:
         assert lease is not None
         sessions.store.append(lease, [b"x"], expected_version=0, release=True)
     assert len(sessions.list()) == 2_345
-    assert [i.session_id for i in sessions.list(after="00001", limit=2)] == ["00002", "00003"]
+    assert [i.session_id for i in sessions.list(after="00001", limit=2)] == [
+        "00002",
+        "00003",
+    ]
 
 
 def test_tenants_are_apart(durable_url: str, namespace: str) -> None:
@@ -677,7 +703,9 @@ async def test_events_have_ids_and_counts_and_no_content(
     """What is logged names the session, and says nothing of what it holds."""
     caplog.set_level(logging.DEBUG, logger="context_builder")
     url = f"sqlite:///{tmp_path}/s.db"
-    async with manager(url, idle_seconds=5, clock=clock, system_prompt="walnut") as sessions:
+    async with manager(
+        url, idle_seconds=5, clock=clock, system_prompt="walnut"
+    ) as sessions:
         async with sessions.open("user-1") as ctx:
             ctx.add_user_message("walnut")
             await ctx.acommit()

@@ -29,7 +29,9 @@ def test_what_is_redacted_is_never_stored(tmp_path: Path) -> None:
         system_prompt=lambda: "Owner: 1111-2222",
     ) as sessions:
         with sessions.open("s") as ctx:
-            item = ctx.add_user_message([{"type": "text", "text": "My card: 1234-5678"}])
+            item = ctx.add_user_message(
+                [{"type": "text", "text": "My card: 1234-5678"}]
+            )
             assert item is not None
             assert item.text == "My card: [number]"
             call = {
@@ -37,7 +39,9 @@ def test_what_is_redacted_is_never_stored(tmp_path: Path) -> None:
                 "function": {"name": "pay", "arguments": '{"card": "1234-5678"}'},
             }
             ctx.add_assistant_message("ok 1234-5678", tool_calls=[call])
-            ctx.add_tool_result("pay", {"paid": ["1234-5678"]}, tool_call_id="1234-5678")
+            ctx.add_tool_result(
+                "pay", {"paid": ["1234-5678"]}, tool_call_id="1234-5678"
+            )
             ctx.add_memory("card 1234-5678", metadata={"name": "1234-5678"})
             ctx.add_user_message("nothing here")
             edited = ctx.edit("i2", content="again 1234-5678")

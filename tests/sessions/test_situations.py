@@ -43,17 +43,21 @@ def test_one_session_many_threads(durable_url: str, namespace: str) -> None:
                 call = ToolCall(id=f"c_{thread}_{step}", name="count", arguments="{}")
                 ctx.add_turn(
                     [
-                        ContextItem("user", f"thread {thread} ask {step}", source="user"),
+                        ContextItem(
+                            "user", f"thread {thread} ask {step}", source="user"
+                        ),
                         ContextItem("assistant", tool_calls=(call,)),
                         ContextItem(
-                            "tool", f"thread {thread} result {step}", tool_call_id=call.id
+                            "tool",
+                            f"thread {thread} result {step}",
+                            tool_call_id=call.id,
                         ),
                     ]
                 )
                 assert_pairs_intact(ctx.build())
                 if step % 10 == 0:
                     ctx.commit()
-        except BaseException as error:  # noqa: BLE001 (shown by the main thread)
+        except BaseException as error:
             errors.append(error)
 
     with sessions.open("marbles") as ctx:

@@ -11,10 +11,8 @@ import pytest
 
 from context_builder.errors import InvalidItemError
 from context_builder.sessions import Lease, SessionKey, Store
-from tests.sessions import stores
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
 ODD_IDS = (
@@ -43,7 +41,9 @@ class Ask:
             return getattr(self.store, method)(*args, **named)
         return await getattr(self.store, f"a{method}")(*args, **named)
 
-    async def lease(self, key: SessionKey, owner: str = "me", seconds: float = 60) -> Lease:
+    async def lease(
+        self, key: SessionKey, owner: str = "me", seconds: float = 60
+    ) -> Lease:
         lease = await self("acquire", key, owner=owner, lease_seconds=seconds)
         assert isinstance(lease, Lease)
         return lease
@@ -57,7 +57,9 @@ class Ask:
         assert isinstance(outcome, str)
         return outcome
 
-    async def records(self, key: SessionKey, since: int = 0) -> list[bytes | None] | None:
+    async def records(
+        self, key: SessionKey, since: int = 0
+    ) -> list[bytes | None] | None:
         stored = await self("load", key, since=since)
         return None if stored is None else list(stored.records)
 
@@ -137,7 +139,9 @@ async def test_a_lease_that_ran_out_is_good_while_nobody_wants_it(
     assert await ask("acquire", key, owner="you", lease_seconds=60) is None
 
 
-async def test_an_append_to_another_version_is_refused(ask: Ask, namespace: str) -> None:
+async def test_an_append_to_another_version_is_refused(
+    ask: Ask, namespace: str
+) -> None:
     """Nothing is written over what the writer has not seen."""
     key = SessionKey(namespace, "s")
     lease = await ask.lease(key)
@@ -227,7 +231,9 @@ def test_every_method_has_its_twin(store: Store) -> None:
     for name in ("acquire", "renew", "append", "release", "load", "sessions", "delete"):
         sync, awaited = getattr(store, name), getattr(store, f"a{name}")
         assert inspect.iscoroutinefunction(awaited)
-        assert inspect.signature(sync).parameters == inspect.signature(awaited).parameters
+        assert (
+            inspect.signature(sync).parameters == inspect.signature(awaited).parameters
+        )
 
 
 @pytest.mark.parametrize("bad", ["", "x" * 513, 7, None])

@@ -7,7 +7,9 @@ import pytest
 from context_builder.sessions import SessionKey, SessionManager
 from context_builder.sessions.telemetry import Telemetry
 
-trace = pytest.importorskip("opentelemetry.sdk.trace", reason="needs the OpenTelemetry SDK")
+trace = pytest.importorskip(
+    "opentelemetry.sdk.trace", reason="needs the OpenTelemetry SDK"
+)
 
 from opentelemetry import metrics as metrics_api  # noqa: E402
 from opentelemetry import trace as trace_api  # noqa: E402

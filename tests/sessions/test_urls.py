@@ -90,7 +90,9 @@ def test_drivers_are_imported_on_use() -> None:
         "print([m for m in ('redis', 'psycopg', 'cryptography', 'platformdirs') "
         "if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True
+    )
     assert done.stdout.strip() == b"[]"
 
 
