@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from context_builder.collect import read_messages, read_tools
+from context_builder.items import ContextItem
 from context_builder.render import Prompt, adapter_for
 
 __all__ = ["count", "count_messages"]
@@ -35,10 +36,26 @@ def count_messages(
     adapter = adapter_for("openai")
     text_tokens = adapter.counter(model).count
     items = read_messages(messages)
-    prompt = Prompt(items=(), tools=read_tools(tools or ()), model=model)
+    system = items.pop(0) if items and items[0].role == "system" else None
+    prompt = Prompt(items=(), system=system, tools=read_tools(tools or ()), model=model)
     thoughts = sum(text_tokens(part.text) for item in items for part in item.reasoning)
     return (
         thoughts
-        + sum(adapter.item_tokens(item, text_tokens, model=model) for item in items)
+        + sum(
+            adapter.item_tokens(item, text_tokens, model=model, calls=calls)
+            for item, calls in _with_calls(items)
+        )
         + sum(adapter.fixed_tokens(prompt, text_tokens).values())
     )
+
+
+def _with_calls(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, int]]:
+    """Say of each item how many calls were made at once, where it is of a round."""
+    made: dict[str | None, int] = {}
+    for item in items:
+        calls = len(item.tool_calls)
+        made.update(dict.fromkeys((call.id for call in item.tool_calls), calls))
+        yield (
+            item,
+            made.get(item.tool_call_id, 1) if item.role == "tool" else calls or 1,
+        )

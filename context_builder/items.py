@@ -110,15 +110,17 @@ class ContextItem:
     """Whether the priority was given, not taken by kind. A given one never decays."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.role, str) or self.role not in _PRIORITY_BY_ROLE:
-            message = f"role {quoted(self.role)} is none of system, user, assistant, tool"
-            raise InvalidItemError(message, field="role", value=self.role)
-        if not isinstance(self.source, str):
-            message = f"source must be text, not {type(self.source).__name__}"
-            raise InvalidItemError(message, field="source", value=self.source)
-        if isinstance(self.priority, bool) or not isinstance(self.priority, int):
-            message = f"priority {quoted(self.priority)} is no whole number"
-            raise InvalidItemError(message, field="priority", value=self.priority)
+        given: tuple[object, object, object] = (self.role, self.source, self.priority)
+        role, source, priority = given  # as they came: nobody checked them yet
+        if not isinstance(role, str) or role not in _PRIORITY_BY_ROLE:
+            message = f"role {quoted(role)} is none of system, user, assistant, tool"
+            raise InvalidItemError(message, field="role", value=role)
+        if not isinstance(source, str):
+            message = f"source must be text, not {type(source).__name__}"
+            raise InvalidItemError(message, field="source", value=source)
+        if isinstance(priority, bool) or not isinstance(priority, int):
+            message = f"priority {quoted(priority)} is no whole number"
+            raise InvalidItemError(message, field="priority", value=priority)
         self._set_priority()
 
     def _set_priority(self) -> None:
@@ -356,6 +358,9 @@ class Plan:
     """What the one line about left-out messages costs, once there are any."""
     has_gap: bool = False
     """Whether anything has been evicted, now or earlier."""
+    reserve_tokens: int = 0
+    """Kept free under the target for the digest of what left. Only what is not important
+    makes way for it."""
 
     @property
     def tokens(self) -> int:
@@ -364,9 +369,14 @@ class Plan:
         return self.fixed_tokens + gap + sum(unit.tokens for unit in self.units)
 
     @property
+    def excess_tokens(self) -> int:
+        """What is still to be freed; 0 or less when the steps may stop."""
+        return self.tokens + self.reserve_tokens - self.target_tokens
+
+    @property
     def fits(self) -> bool:
         """Whether the steps may stop: the low mark is reached."""
-        return self.tokens <= self.target_tokens
+        return self.excess_tokens <= 0
 
     @property
     def fits_limit(self) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from context_builder.errors import InvalidItemError, UnknownModelError
-from context_builder.settings import RequestOptions, Settings
+from context_builder.settings import MOST_TOKENS, RequestOptions, Settings
 from context_builder.tokens import ModelInfo, resolve_model
 
-__all__ = ["Limits", "limits_for"]
+__all__ = ["Limits", "check_limits", "limits_for"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,22 +42,42 @@ def limits_for(
         InvalidItemError: If nothing says how large the budget is, or no room is left.
         UnknownModelError: If the window would have to be guessed.
     """
+    check_limits(model, max_tokens=max_tokens, context_window=context_window)
     info = _known(model, is_needed=max_tokens is None and context_window is None)
     if max_tokens is not None:
         if max_tokens <= 0:
-            raise InvalidItemError(
-                f"max_tokens must be positive; it is {max_tokens}", field="max_tokens"
-            )
+            message = f"max_tokens must be positive; it is {max_tokens}"
+            raise InvalidItemError(message, field="max_tokens", value=max_tokens)
         window = context_window or (info.context_window if info else None)
         return Limits(max_tokens, window, reserved_tokens=0)
     window = context_window or (info.context_window if info else 0)
     if window <= 0:
-        raise InvalidItemError(
+        message = (
             "nothing says how large the budget is: pass model=, context_window= or "
-            "max_tokens= (tokens)",
-            field="max_tokens",
+            "max_tokens= (tokens)"
         )
+        raise InvalidItemError(message, field="max_tokens")
     return _from_window(window, info, options, settings)
+
+
+def check_limits(model: object, **tokens: object) -> None:
+    """Refuse what is no model and no number of tokens.
+
+    Raises:
+        InvalidItemError: For the first that is none.
+    """
+    if model is not None and not isinstance(model, str):
+        message = f"model must be text, not {type(model).__name__}"
+        raise InvalidItemError(message, field="model", value=model)
+    for field, value in tokens.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            message = f"{field} must be a whole number, not {type(value).__name__}"
+            raise InvalidItemError(message, field=field, value=value)
+        if abs(value) > MOST_TOKENS:
+            message = f"{field} must be at most {MOST_TOKENS:,} tokens"
+            raise InvalidItemError(message, field=field, value=value)
 
 
 def _known(model: str | None, *, is_needed: bool) -> ModelInfo | None:
@@ -81,12 +101,11 @@ def _from_window(
         ceilings.append(info.max_input_tokens)
     budget = min(ceilings)
     if budget <= 0:
-        raise InvalidItemError(
+        message = (
             f"an output of {reserved:,} tokens leaves no room for input in a window of "
-            f"{window:,}",
-            field="max_output_tokens",
-            value=reserved,
+            f"{window:,}"
         )
+        raise InvalidItemError(message, field="max_output_tokens", value=reserved)
     return Limits(budget, window, reserved)
 
 

@@ -12,7 +12,10 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["ContextClass", "RequestOptions", "Settings", "Shares"]
+__all__ = ["MOST_TOKENS", "ContextClass", "RequestOptions", "Settings", "Shares"]
+
+MOST_TOKENS = 10**12
+"""No number of tokens is larger: more is a mistake."""
 
 ContextClass = Literal[
     "system", "latest_turn", "tool_results", "history", "background"
@@ -21,7 +24,7 @@ ContextClass = Literal[
 
 
 class _Settings(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Shares(_Settings):
@@ -108,7 +111,9 @@ class Settings(_Settings):
 class RequestOptions(_Settings):
     """What a request asks of the vendor besides the messages. Counted in the budget."""
 
-    max_output_tokens: int | None = Field(default=None, gt=0)
+    max_output_tokens: int | None = Field(
+        default=None, gt=0, le=MOST_TOKENS, strict=True
+    )
     """The reply's limit; None: the model's own, of which at most 30 % of the window is
     kept free."""
     response_format: Mapping[str, Any] | None = None
@@ -116,7 +121,9 @@ class RequestOptions(_Settings):
     tool_choice: str | Mapping[str, Any] | None = None
     """`auto`, `none`, `required`, or OpenAI's object that names a function."""
     parallel_tool_calls: bool | None = None
-    thinking_budget_tokens: int | None = Field(default=None, gt=0)
+    thinking_budget_tokens: int | None = Field(
+        default=None, gt=0, le=MOST_TOKENS, strict=True
+    )
     """Tokens that the model may think before it answers, where the vendor takes a number."""
     reasoning_effort: str | None = None
     """Such as `low`, `medium`, `high`, where the vendor takes a word."""

@@ -31,6 +31,9 @@ class TargetKey:
     max_tokens: int | None
 
 
+_MOST_TRIED = 1_024
+
+
 class SessionRuler:
     """Measures in one target's tokens, and each text once.
 
@@ -52,23 +55,24 @@ class SessionRuler:
         self._model = model
         self._count = count
         self._counts = counts
-        self._tried: dict[str, int] = {}
+        self._tried: dict[int, int] = {}
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""
-        tokens = self._counts.get(hash(text))
-        if tokens is None:
-            tokens = self._tried.get(text)
-        if tokens is None:
-            tokens = self._tried[text] = self._count(text)
-        return tokens
-
-    def _said(self, text: str) -> int:
-        key = hash(text)  # not the text: framed copies of it would be held for ever
+        key = hash(text)  # not the text: what was only tried would be held for ever
         tokens = self._counts.get(key)
         if tokens is None:
-            tokens = self._counts[key] = self._count(text)
+            tokens = self._tried.get(key)
+        if tokens is None:
+            tokens = self._tried[key] = self._count(text)
         return tokens
+
+    def said(self, text: str) -> int:
+        """Return the tokens of a text that stays: remembered for the session."""
+        key = hash(text)
+        if key not in self._counts:
+            self._counts[key] = self.text(text)
+        return self._counts[key]
 
     def item(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return what an item costs in a request."""
@@ -79,12 +83,13 @@ class SessionRuler:
     def whole(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return what an item costs as it came in."""
         return self._adapter.item_tokens(
-            item, self._said, model=self._model, calls=calls
+            item, self.said, model=self._model, calls=calls
         )
 
     def forget_tried(self) -> None:
-        """Let go of the texts that were only tried."""
-        self._tried.clear()
+        """Let go of the sizes of texts that were only tried, once they are many."""
+        if len(self._tried) > _MOST_TRIED:
+            self._tried.clear()
 
 
 class Target:
@@ -138,8 +143,8 @@ class Target:
         if self._position == len(log):
             return
         for entry in log.since(self._position):
+            self._position += 1  # first: what fails is not taken in again
             self._fold.advance(self._grouper.feed(entry))
-            self._position += 1
         self._ruler.forget_tried()
 
     def rendering(self, log: SessionLog) -> Rendering:
@@ -199,7 +204,7 @@ class Target:
             model=self.key.model,
             options=self._options,
         )
-        return self._adapter.fixed_tokens(prompt, self._ruler.text)
+        return self._adapter.fixed_tokens(prompt, self._ruler.said)
 
     def report(self, log: SessionLog) -> Report:
         """Return what became of every item, made once a revision.
@@ -235,7 +240,7 @@ class Target:
             classes=class_uses(fold, self._rules),
             compactions=fold.compactions,
             prefix_moves=tuple(fold.prefix_moves),
-            pending_calls=pending_calls(fold),
+            pending_calls=pending_calls(self._fold),
             revision=log.revision,
             repairs=tuple(f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs),
         )

@@ -40,6 +40,6 @@ def quoted(value: object) -> str:
         return repr(value) if is_word else f"(a text of {len(value):,} characters)"
     if value is None or isinstance(value, bool | float):
         return repr(value)
-    if isinstance(value, int) and abs(value) < 10**9:  # noqa: PLR2004  short to read
+    if isinstance(value, int) and abs(value) < 10**9:
         return repr(value)
     return f"(of type {type(value).__name__})"

@@ -85,6 +85,7 @@ def check_chronological(session: Session, request: Request) -> None:
         order[mark[0]]
         for message in request["messages"]
         if message["role"] != "tool"
+        and (session.system is None or said_by(message) != plain(session.system))
         and not said_by(message).startswith(_ABOUT_WHAT_LEFT)
         and (mark := _MARK.search(said_by(message)))
     ]
@@ -109,6 +110,7 @@ def check_essentials(session: Session, request: Request) -> None:
 def check_taken_out(session: Session, request: Request) -> None:
     """What its owner took out, or edited, is not said any more by anybody."""
     now = {mark for item in session.items() for mark in _MARK.findall(item.text)}
+    now |= set(_MARK.findall(session.system or ""))
     said = json.dumps(request, ensure_ascii=False)
     assert set(_MARK.findall(said)) <= now
 
@@ -121,14 +123,6 @@ def check_report(session: Session, report: Report) -> None:
     assert len(set(ids) - set(session.live)) == (session.system is not None)
     for outcome in report.outcomes:
         assert outcome.reason or outcome.action == "kept", outcome
-
-
-def is_waiting(request: Request) -> bool:
-    """Say whether a call still waits for a result, whose place something holds."""
-    return any(
-        message["role"] == "tool" and _WAITING in said_by(message)
-        for message in request["messages"]
-    )
 
 
 def check_begins_with(
@@ -164,7 +158,7 @@ def check_append_stable(session: Session, ops: Sequence[Op]) -> tuple[int, int]:
         except (BudgetExceededError, AdapterError):
             before = None
             continue
-        if before is not None and not is_waiting(before[0]):
+        if before is not None and not before[1].pending_calls:
             if len(now[1].prefix_moves) == len(before[1].prefix_moves):
                 is_taken_back = op.door in TAKING_BACK
                 check_begins_with(now[0], before[0], or_ends_early=is_taken_back)

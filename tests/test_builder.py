@@ -159,9 +159,6 @@ def test_items_of_ones_own_come_in_as_one_entry() -> None:
     assert error.value.field == "items[0]"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="IndexError: the prompt is blank, and none is set"
-)
 def test_a_prompt_without_text_is_ignored() -> None:
     """A picture alone is no system prompt."""
     ctx = builder()
@@ -169,9 +166,6 @@ def test_a_prompt_without_text_is_ignored() -> None:
     assert ctx.add_message("system", picture) is None
 
 
-@pytest.mark.xfail(
-    strict=True, reason="add_turn checks nothing but the type of the item"
-)
 @pytest.mark.parametrize(
     "fields", [{"content": 5}, {"content": None}, {"content": [5]}, {"name": 5}]
 )
@@ -183,7 +177,6 @@ def test_an_item_of_ones_own_is_checked_at_the_door(fields: dict[str, Any]) -> N
     ctx.build()
 
 
-@pytest.mark.xfail(strict=True, reason="TypeError from Python instead")
 @pytest.mark.parametrize(
     "act",
     [
@@ -214,7 +207,6 @@ def test_nonsense_is_a_typed_error_at_every_door(act: Any) -> None:
         act(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="model_copy() checks nothing")
 @pytest.mark.parametrize(
     "options",
     [
@@ -231,7 +223,6 @@ def test_named_options_are_checked_like_options(options: dict[str, Any]) -> None
         builder(**options)
 
 
-@pytest.mark.xfail(strict=True, reason="0 is taken for `not given`")
 def test_a_budget_of_nothing_is_refused_for_one_build_as_well() -> None:
     """As it is for the session."""
     with pytest.raises(InvalidItemError):
@@ -273,7 +264,6 @@ def test_a_rewind_keeps_prompt_and_tools_as_they_are_now() -> None:
     assert request["tools"] == [TOOL]
 
 
-@pytest.mark.xfail(strict=True, reason="an entry is appended, and the build is stale")
 @pytest.mark.parametrize(
     "act",
     [
@@ -308,7 +298,6 @@ def test_what_is_handed_out_belongs_to_the_caller() -> None:
     assert json.dumps(ctx.request(model="gpt-4o")) == kept
 
 
-@pytest.mark.xfail(strict=True, reason="kept by reference")
 def test_what_was_handed_in_belongs_to_the_session() -> None:
     """Changing it afterwards changes no later build, and not the log."""
     format_: dict[str, Any] = {"type": "json_object"}
@@ -400,9 +389,6 @@ def test_small_budgets_are_kept_or_refused(max_tokens: int) -> None:
         assert error.needed_tokens > max_tokens  # noqa: PT017  it may, or may not, fit
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the prompt is counted as a note beside the tools"
-)
 def test_a_conversation_counts_as_much_as_its_request() -> None:
     """`count_messages` agrees with what a build of the same messages takes."""
     ctx = ContextBuilder(model="gpt-4o", system_prompt="be brief", tools=[TOOL])
@@ -504,7 +490,6 @@ def test_what_is_no_log_is_refused(entries: Any) -> None:
         ContextBuilder.load(entries, max_tokens=900)
 
 
-@pytest.mark.xfail(strict=True, reason="the prompt takes the place of the first item")
 def test_a_session_read_with_a_prompt_keeps_its_ids() -> None:
     """The prompt given is set after what was logged."""
     ctx = builder()
@@ -514,7 +499,6 @@ def test_a_session_read_with_a_prompt_keeps_its_ids() -> None:
     assert len({item.id for item in other.items}) == len(other.items)
 
 
-@pytest.mark.xfail(strict=True, reason="metadata is not looked into")
 def test_metadata_is_json_or_refused() -> None:
     """What is dumped is ready for JSON."""
     ctx = builder()
@@ -574,7 +558,6 @@ def test_sessions_share_nothing() -> None:
     assert one.build() == [{"role": "user", "content": "my secret"}]
 
 
-@pytest.mark.xfail(strict=True, reason="the role is printed, whatever it is")
 def test_arguments_in_the_wrong_order_print_no_content() -> None:
     """No message of an error holds what the user said."""
     with pytest.raises(InvalidItemError) as error:

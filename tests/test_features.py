@@ -321,10 +321,8 @@ def test_f14_a_window_of_turns() -> None:
     """F14: the last N turns stay; a turn starts at a user message."""
     ctx = builder(keep_last_turns=2)
     ctx.extend(turns(6, tools=True))
-    said = "\n".join(texts(ctx))
-    assert "question 4" in said
-    assert "question 5" in said
-    assert "question 3" not in said
+    said = [text for text in texts(ctx) if text.startswith("question")]
+    assert [text.split()[1] for text in said] == ["4", "5"]
 
 
 def test_f14_a_window_of_messages_parts_no_call_from_its_results() -> None:
@@ -332,12 +330,8 @@ def test_f14_a_window_of_messages_parts_no_call_from_its_results() -> None:
     ctx = builder(keep_last_messages=2)
     ctx.extend(turns(3, tools=True))
     roles = [message["role"] for message in ctx.build()]
-    assert roles == [
-        "user",
-        "assistant",
-        "tool",
-        "assistant",
-    ]  # the first is the notice
+    # The notice, the latest question (it always stays), then the last messages.
+    assert roles == ["user", "user", "assistant", "tool", "assistant"]
 
 
 def test_f17_pinned_and_recent_stay_the_middle_yields() -> None:

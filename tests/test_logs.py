@@ -83,7 +83,6 @@ def test_the_library_is_silent_by_default() -> None:
     assert done.stdout == done.stderr == ""
 
 
-@pytest.mark.xfail(strict=True, reason="`explain` builds, and logs nothing")
 def test_a_build_that_explain_asked_for_is_an_event_too(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

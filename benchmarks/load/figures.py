@@ -17,6 +17,7 @@ import tempfile
 import time
 import tracemalloc
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,10 @@ def _turn(
         if builds:
             ctx.build()
         ctx.add_assistant_message(ANSWER.format(number) * 4)
+
+
+def _turn_of(manager: SessionManager, sessions: int, number: int) -> None:
+    _turn(manager, f"s{number % sessions}", number)
 
 
 def _history(messages: int) -> list[dict[str, str]]:
@@ -83,6 +88,9 @@ class _PlainJson:
     def start(self, session_id: str, messages: list[dict[str, str]]) -> None:
         (self._folder / session_id).write_text(json.dumps(messages))
 
+    def turn_of(self, sessions: int, number: int) -> None:
+        self.turn(f"s{number % sessions}", number)
+
     def turn(self, session_id: str, number: int) -> None:
         path = self._folder / session_id
         messages = json.loads(path.read_text()) if path.exists() else []
@@ -108,16 +116,14 @@ def turns(
             for number in range(sessions):
                 with manager.open(f"s{number}") as ctx:
                     ctx.extend(_history(history))
-            rows[name] = _timed(
-                lambda n, m=manager: _turn(m, f"s{n % sessions}", n), count
-            )
+            rows[name] = _timed(partial(_turn_of, manager, sessions), count)
             for info in manager.list():
                 manager.delete(info.session_id)
     for name, flush in (("plain JSON", False), ("plain JSON, flushed", True)):
         plain = _PlainJson(Path(tempfile.mkdtemp(dir=folder)), flush=flush)
         for number in range(sessions):
             plain.start(f"s{number}", _history(history))
-        rows[name] = _timed(lambda n, p=plain: p.turn(f"s{n % sessions}", n), count)
+        rows[name] = _timed(partial(plain.turn_of, sessions), count)
     return rows
 
 
@@ -152,7 +158,8 @@ def growth(
                 }
                 built(0)
                 for way, work in ways.items():
-                    rows.setdefault(way, {})[length] = _timed(work, count)["p50_ms"]
+                    times = max(20, count // 10) if work is built else count
+                    rows.setdefault(way, {})[length] = _timed(work, times)["p50_ms"]
                 here.delete("s")
     return rows
 
@@ -249,8 +256,8 @@ def main() -> None:
             stores, folder, sessions=args.sessions, history=history, count=args.turns
         )
         _table(title, rows)
-    rows = growth(stores, lengths=tuple(args.lengths), count=args.turns // 2)
-    _table("median turn in ms, by messages that the session holds", rows)
+    medians = growth(stores, lengths=tuple(args.lengths), count=args.turns // 2)
+    _table("median turn in ms, by messages that the session holds", medians)
     _table(
         f"kB over the text, {args.messages} messages",
         weight(sessions=50, messages=args.messages),

@@ -90,7 +90,7 @@ class Worker:
                 async with sessions.open(session_id) as ctx:
                     done = await self._turn(ctx, session_id)
             except SessionConflictError:
-                continue  # it was held up for longer than its lease: as any client would
+                continue  # it was held up for longer than its lease
             for place, text in done:
                 self._acknowledged(session_id, place, text)
             if not done:
@@ -128,8 +128,9 @@ class Worker:
                 pass  # it waited in vain, and tries again
 
     async def _write_turn(self, sessions: SessionManager, name: str) -> bool:
+        call_id = name.replace(" ", "")
         call = {
-            "id": name.replace(" ", ""),
+            "id": call_id,
             "function": {"name": "f", "arguments": "{}"},
         }
         try:
@@ -138,7 +139,7 @@ class Worker:
                 ctx.add_user_message(f"{name} | ask")
                 ctx.add_assistant_message("", tool_calls=[call])
                 await ctx.acommit()
-                ctx.add_tool_result("f", f"{name} | result", tool_call_id=call["id"])
+                ctx.add_tool_result("f", f"{name} | result", tool_call_id=call_id)
                 await asyncio.sleep(0)
                 ctx.add_assistant_message(f"{name} | answer")
         except SessionConflictError:

@@ -15,10 +15,18 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from context_builder.cli.counting import count_transcript, counts_table, totals_table
+from context_builder.cli.counting import (
+    Counts,
+    count_for,
+    count_transcript,
+    counts_table,
+    totals_table,
+)
 from context_builder.cli.errors import CannotDoError, CommandError
 from context_builder.cli.read import Transcript, TranscriptFile
+from context_builder.cli.replay import replay
 from context_builder.cli.session import Ask, built, check, converted, explained
+from context_builder.cli.sessions import app as sessions
 from context_builder.cli.write import deliver, to_json
 from context_builder.collect import import_formats
 from context_builder.render import adapter_names
@@ -65,6 +73,7 @@ Target = Annotated[
     str,
     typer.Option(
         "--to",
+        "--for",
         callback=lambda name: _one_of(adapter_names(), name),
         help=f"The vendor to speak to: {', '.join(adapter_names())}.",
     ),
@@ -198,21 +207,27 @@ def count(
     source: Source,
     *,
     record_id: RecordId = None,
+    origin: Origin = "openai",
+    target: Target = "openai",
     model: Model = None,
     out: Out = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Count the tokens of every message, or of every record."""
+
+    def counted(one: Transcript) -> Counts:
+        if (origin, target, one.format) == ("openai", "openai", None):
+            return count_transcript(one, model)
+        return count_for(one, origin=one.format or origin, target=target, model=model)
+
     with errors_in_one_line():
         file = TranscriptFile.read(source)
         if record_id is not None or len(file) == 1:
-            counts = count_transcript(file.only(record_id), model)
+            counts = counted(file.only(record_id))
             text = to_json(counts.to_dict()) if as_json else counts_table(counts)
         else:
-            every = [
-                count_transcript(one, model) for one in _watched(file, quiet=quiet)
-            ]
+            every = [counted(one) for one in _watched(file, quiet=quiet)]
             text = (
                 to_json([counts.to_dict() for counts in every])
                 if as_json
@@ -261,10 +276,20 @@ def convert(
     """Print the whole transcript in a vendor's format."""
     with errors_in_one_line():
         transcript = TranscriptFile.read(source).only(record_id)
-        body = converted(transcript, origin=origin, target=target, model=model)
+        body, lost = converted(
+            transcript, origin=transcript.format or origin, target=target, model=model
+        )
         deliver(to_json(body, compact=one_line), out)
+    if lost and not quiet:
+        _say(f"{transcript.where}: not carried over:")
+        for what in lost:
+            _say(f"  {what}")
     if out is not None and not quiet:
         _say(f"wrote {out}: the transcript for {target}")
+
+
+app.command()(replay)
+app.add_typer(sessions, name="sessions")
 
 
 def _watched(file: TranscriptFile, *, quiet: bool) -> Iterator[Transcript]:

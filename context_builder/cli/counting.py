@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from context_builder.cli.read import Transcript
-from context_builder.cli.session import in_words_of
-from context_builder.collect import read_messages
+from context_builder.cli.session import in_words_of, request_in
+from context_builder.collect import read_messages, read_request
+from context_builder.items import ContextItem
+from context_builder.render import Prompt, adapter_for
 from context_builder.tokens import (
     counter_for,
     framing_for,
@@ -18,14 +20,14 @@ from context_builder.tokens import (
     tools_tokens,
 )
 
-__all__ = ["Counts", "count_transcript", "counts_table", "totals_table"]
+__all__ = ["Counts", "count_for", "count_transcript", "counts_table", "totals_table"]
 
 DEFAULT_ENCODING = "o200k_base"
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The tokens of one transcript, said as an OpenAI request."""
+    """The tokens of one transcript, said as a request."""
 
     id: str
     counter: str
@@ -93,6 +95,39 @@ def count_transcript(transcript: Transcript, model: str | None) -> Counts:
         ),
         tools=tools,
         total=request_tokens(request, counter.count, framing),
+    )
+
+
+def count_for(
+    transcript: Transcript, *, origin: str, target: str, model: str | None
+) -> Counts:
+    """Count a transcript as a request to any vendor: what a budget would count.
+
+    Raises:
+        InputError: If a message is not what its format says.
+    """
+    model = model or transcript.model
+    with in_words_of(transcript):
+        read = read_request(request_in(transcript, origin), format=origin)
+    adapter = adapter_for(target)
+    counter = adapter.counter(model)
+    system = read.system and ContextItem(role="system", content=read.system)
+    prompt = Prompt(items=(), system=system or None, tools=read.tools, model=model)
+    fixed = adapter.fixed_tokens(prompt, counter.count)
+    messages = [("system", fixed["system"])] if system else []
+    messages += [
+        (item.role, adapter.item_tokens(item, counter.count, model=model))
+        for item in read.items
+    ]
+    return Counts(
+        id=transcript.id,
+        counter=counter.name,
+        is_exact=counter.is_exact,
+        messages=tuple(messages),
+        tools=fixed["tools"],
+        total=sum(tokens for _, tokens in messages)
+        + fixed["tools"]
+        + fixed["overhead"],
     )
 
 

@@ -1,5 +1,7 @@
 """Reads transcripts: a list of messages, an object that holds one, or JSONL of both.
 
+An object may be a whole request to any vendor, or a record that has one as `request`.
+
 It checks the shape around the messages and says where it is wrong: file, line, field.
 What a message has to be is checked by `collect`, when the messages are taken in.
 """
@@ -27,6 +29,8 @@ JSON_TYPES = {
     type(None): "null",
 }
 IDS_SHOWN = 5
+OTHER_SHAPES = {"contents": "gemini", "input": "openai-responses"}
+"""Where requests without `messages` have their conversation, and whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,25 @@ class Transcript:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages, as they were read."""
+        """The messages, as they were read.
+
+        Raises:
+            InputError: If it is a request to a vendor that has none.
+        """
+        if "messages" not in self.body:
+            field, vendor = _other_shape(self.body)
+            raise InputError(
+                self.where,
+                f"messages: missing; with {field} it is a request to {vendor}: "
+                f"see `convert --from {vendor}`",
+            )
         messages: list[dict[str, Any]] = self.body["messages"]
         return messages
+
+    @property
+    def format(self) -> str | None:
+        """The format that the shape gives away; None: one that has `messages`."""
+        return None if "messages" in self.body else _other_shape(self.body)[1]
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
@@ -181,12 +201,26 @@ def _to_transcript(name: str, line: int | None, text: str, number: int) -> Trans
             "a list of messages or an object with `messages` is needed, not "
             + _json_type(body),
         )
-    if "messages" not in body:
+    record, body = body, _request_of(body)
+    if "messages" not in body and not _other_shape(body)[0]:
         hint = " (one message alone: put it in a list)" if "role" in body else ""
         raise InputError(where, f"messages: missing{hint}")
     for field in ("messages", "tools"):
         _check_objects(where, field, body.get(field, []))
-    return Transcript(where=where, id=str(body.get("id", number)), body=body)
+    return Transcript(where=where, id=str(record.get("id", number)), body=body)
+
+
+def _request_of(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the request that a record is about, or the record if it is one itself."""
+    request = record.get("request")
+    if "messages" in record or not isinstance(request, dict):
+        return record
+    return {"model": record["model"], **request} if "model" in record else request
+
+
+def _other_shape(body: dict[str, Any]) -> tuple[str, str]:
+    """Return the field and the vendor of a request without `messages`, if it is one."""
+    return next(((f, v) for f, v in OTHER_SHAPES.items() if f in body), ("", ""))
 
 
 def _check_objects(where: str, field: str, values: object) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 from context_builder.builder import ContextBuilder
 from context_builder.cli.errors import CannotDoError, InputError
+from context_builder.cli.losses import losses
 from context_builder.cli.read import Transcript
+from context_builder.collect import read_request
 from context_builder.errors import (
     ContextBuilderError,
     InvalidItemError,
@@ -18,15 +20,64 @@ from context_builder.errors import (
 from context_builder.render import Problem, validate
 from context_builder.report import Report
 
-__all__ = ["Ask", "Finding", "built", "check", "converted", "explained", "in_words_of"]
+__all__ = [
+    "Ask",
+    "Finding",
+    "built",
+    "check",
+    "converted",
+    "explained",
+    "in_words_of",
+    "request_in",
+]
 
-ROOM_FOR_ALL = 2**40
+ROOM_FOR_ALL = 10**12
 """A budget, in tokens, that no transcript exceeds."""
 SYSTEM_ROLES = {"system", "developer"}
 NO_MODEL = "any"
 """Stands for the model while a request is made that shall not name one."""
-REQUEST_FIELDS = ("model", "messages", "tools", "tool_choice", "response_format")
-"""What a validator looks at; whatever else a record says is about the record."""
+CONVERSATION = {"gemini": "contents", "openai-responses": "input"}
+"""Where a vendor's request has its conversation; elsewhere in `messages`."""
+REQUEST_FIELDS = frozenset(
+    {
+        "additionalModelRequestFields",
+        "config",
+        "contents",
+        "extra_body",
+        "format",
+        "generationConfig",
+        "generation_config",
+        "inferenceConfig",
+        "input",
+        "instructions",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "max_tokens",
+        "messages",
+        "model",
+        "modelId",
+        "options",
+        "outputConfig",
+        "output_config",
+        "parallel_tool_calls",
+        "prompt_cache_key",
+        "reasoning",
+        "reasoning_effort",
+        "response_format",
+        "system",
+        "systemInstruction",
+        "system_instruction",
+        "temperature",
+        "text",
+        "think",
+        "thinking",
+        "toolConfig",
+        "tool_choice",
+        "tool_config",
+        "tools",
+    }
+)
+"""What a request may hold; whatever else a record says is about the record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +184,22 @@ def _starts_with_system(messages: list[dict[str, Any]]) -> bool:
     return bool(messages) and messages[0].get("role") in SYSTEM_ROLES
 
 
+def request_in(transcript: Transcript, vendor: str) -> dict[str, Any]:
+    """Return what of a transcript is a request, as one to that vendor.
+
+    A bare list has its place by the vendor; facts about the record are left out.
+    """
+    body = transcript.body
+    request = {name: value for name, value in body.items() if name in REQUEST_FIELDS}
+    field = CONVERSATION.get(vendor, "messages")
+    if field not in request and "messages" in request:
+        request[field] = request.pop("messages")
+    return request
+
+
 def check(transcript: Transcript, target: str) -> list[Finding]:
     """List the rules of a vendor that a transcript breaks as it stands."""
-    body = transcript.body
-    request = {name: body[name] for name in REQUEST_FIELDS if name in body}
+    request = request_in(transcript, target)
     with in_words_of(transcript):
         problems = validate(request, target)
     return [Finding(transcript, problem) for problem in problems]
@@ -144,8 +207,8 @@ def check(transcript: Transcript, target: str) -> list[Finding]:
 
 def converted(
     transcript: Transcript, *, origin: str, target: str, model: str | None
-) -> dict[str, Any]:
-    """Return the whole transcript as a request to another vendor.
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the whole transcript as a request to another vendor, and what was lost.
 
     The model is named if it was asked for; a model of the old vendor says nothing.
 
@@ -153,10 +216,18 @@ def converted(
         InputError: If something cannot be used.
         CannotDoError: If that vendor cannot be told it.
     """
+    body = request_in(transcript, origin)
     with in_words_of(transcript):
-        session = ContextBuilder(max_tokens=ROOM_FOR_ALL, tools=transcript.tools)
-        session.extend(transcript.messages, format=origin)
-        request = dict(session.request(target, model=model or NO_MODEL))
+        session = ContextBuilder(max_tokens=ROOM_FOR_ALL)
+        session.extend(body, format=origin)
+        named = model or NO_MODEL
+        request = dict(session.request(target, model=named))
+        lost = (
+            *read_request(body, format=origin).lost,
+            *session.explain(target, model=named).repairs,
+            *losses(session.items, read_request(request, format=target).items),
+        )
     if model is None:
         request.pop("model", None)
-    return request
+        request.pop("modelId", None)
+    return request, lost

@@ -29,7 +29,7 @@ from context_builder.sessions.files import FileSession
 
 __all__ = ["app"]
 
-ANY_BUDGET = 2**40
+ANY_BUDGET = 10**9
 """A budget, in tokens, that no session exceeds: nothing is built here."""
 STDIN = "-"
 
@@ -151,11 +151,8 @@ def delete(
     namespace: Namespace = "default",
 ) -> None:
     """Delete sessions for good."""
-    missing = []
     with _manager(url, namespace) as sessions:
-        for session_id in session_ids:
-            if not sessions.delete(session_id):
-                missing.append(session_id)
+        missing = [name for name in session_ids if not sessions.delete(name)]
     for session_id in missing:
         typer.echo(f"error: there is no session {_safe(session_id)}", err=True)
     if missing:
@@ -228,11 +225,14 @@ def _item_facts(item: ContextItem) -> dict[str, Any]:
 
 
 def _when(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(sep=" ", timespec="seconds")
+    return datetime.fromtimestamp(seconds, tz=UTC).isoformat(
+        sep=" ", timespec="seconds"
+    )
 
 
 def _safe(text: str) -> str:
     """Return a text without what would move the cursor or colour the terminal."""
     return "".join(
-        char if char.isprintable() or char == "\n" else ascii(char)[1:-1] for char in text
+        char if char.isprintable() or char == "\n" else ascii(char)[1:-1]
+        for char in text
     )

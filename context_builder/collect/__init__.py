@@ -11,25 +11,33 @@ from context_builder.collect.imports import (
     read_response,
     read_tools,
 )
+from context_builder.collect.intake import Intake
 from context_builder.collect.log import (
     LOG_VERSION,
     SessionLog,
     entry_from_dict,
     entry_to_dict,
+    log_from_dicts,
+    log_to_dicts,
 )
+from context_builder.collect.recorder import SystemPrompt
 from context_builder.collect.units import Grouper
 
 __all__ = [
     "LOG_VERSION",
     "Grouper",
     "Imported",
+    "Intake",
     "Reply",
     "SessionLog",
+    "SystemPrompt",
     "Usage",
     "entry_from_dict",
     "entry_to_dict",
     "import_formats",
     "is_blank",
+    "log_from_dicts",
+    "log_to_dicts",
     "read_content",
     "read_messages",
     "read_request",

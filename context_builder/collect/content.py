@@ -6,13 +6,13 @@ it does not know with the name of the field, and never guesses.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from context_builder.collect.plain import to_json, wrong
 from context_builder.errors import InvalidItemError
 from context_builder.messages import (
     AudioPart,
@@ -22,6 +22,7 @@ from context_builder.messages import (
     Part,
     TextPart,
 )
+from context_builder.unicode import quoted
 
 __all__ = ["is_blank", "read_content", "read_result", "split_data_url"]
 
@@ -34,6 +35,13 @@ def is_blank(content: Content) -> bool:
     if isinstance(content, str):
         return not content or content.isspace()
     return not content
+
+
+def is_blank_part(part: Part) -> bool:
+    """Say whether a part has nothing to say: blank text without a vendor's mark."""
+    if part.type == "file":
+        return part.text is not None and is_blank(part.text)
+    return part.type == "text" and not part.extra and is_blank(part.text)
 
 
 def read_content(value: object, *, field: str = "content") -> Content:
@@ -52,23 +60,16 @@ def read_content(value: object, *, field: str = "content") -> Content:
     if isinstance(value, Mapping) or isinstance(value, _PART_TYPES):
         value = [value]
     if not isinstance(value, Sequence) or isinstance(value, bytes | bytearray):
-        raise InvalidItemError(
-            f"{field} must be text or a list of parts, not {type(value).__name__}",
-            field=field,
-            value=value,
-        )
+        raise wrong(value, field, "text or a list of parts")
     parts = [
         read_part(part, field=f"{field}[{number}]") for number, part in enumerate(value)
     ]
-    return _tidy([part for part in parts if part is not None])
+    return joined([part for part in parts if part is not None])
 
 
-def _tidy(parts: Sequence[Part]) -> Content:
-    kept = tuple(
-        part
-        for part in parts
-        if part.type != "text" or part.extra or not is_blank(part.text)
-    )
+def joined(parts: Iterable[Part]) -> Content:
+    """Return parts as content: without blank ones, and one text alone as text."""
+    kept = tuple(part for part in parts if not is_blank_part(part))
     if len(kept) == 1 and kept[0].type == "text" and not kept[0].extra:
         return kept[0].text
     return kept
@@ -90,22 +91,21 @@ def read_part(value: object, *, field: str) -> Part | None:
     kind = value.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        raise InvalidItemError(
-            f"{field}.type {kind!r} is not a known kind of part; known are "
-            f"{', '.join(sorted(_READERS))}",
-            field=f"{field}.type",
-            value=kind,
+        message = (
+            f"{field}.type {quoted(kind)} is not a known kind of part; known are "
+            f"{', '.join(sorted(_READERS))}"
         )
+        raise InvalidItemError(message, field=f"{field}.type", value=kind)
     try:
         return reader(value)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidItemError(
-            f"{field} of type {kind!r} lacks {error}", field=field, value=value
-        ) from None
+        message = f"{field} of type {kind!r} lacks {error}"
+        raise InvalidItemError(message, field=field, value=value) from None
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         path = ".".join([field, *(str(step) for step in first["loc"])])
-        raise InvalidItemError(f"{path}: {first['msg']}", field=path) from None
+        message = f"{path}: {first['msg']}"
+        raise InvalidItemError(message, field=path) from None
 
 
 def as_mapping(value: object) -> Mapping[str, Any] | None:
@@ -237,20 +237,31 @@ def read_result(value: object, *, field: str = "result") -> Content:
     """
     if value is None or isinstance(value, str):
         return value or ""
-    if _looks_like_parts(value):
-        return read_content(value, field=field)
+    if (parts := _as_parts(value, field)) is not None:
+        return parts
     if isinstance(value, BaseException):
         return f"{type(value).__name__}: {value}"
     try:
-        data = to_jsonable_python(value, serialize_unknown=False, inf_nan_mode="strings")
+        data = to_jsonable_python(
+            value, serialize_unknown=False, inf_nan_mode="strings"
+        )
     except (PydanticSerializationError, ValueError, RecursionError) as error:
-        raise InvalidItemError(
+        message = (
             f"{field} of type {type(value).__name__} cannot be written as JSON; pass "
-            "text, parts, or plain data",
-            field=field,
-            value=value,
-        ) from error
-    return data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+            "text, parts, or plain data"
+        )
+        raise InvalidItemError(message, field=field, value=value) from error
+    return data if isinstance(data, str) else to_json(data, field)
+
+
+def _as_parts(value: object, field: str) -> Content | None:
+    """Read parts; None for data, also where it only looks like parts."""
+    if not _looks_like_parts(value):
+        return None
+    try:
+        return read_content(value, field=field)
+    except InvalidItemError:
+        return None
 
 
 def _looks_like_parts(value: object) -> bool:
@@ -272,5 +283,13 @@ def _is_part_shaped(part: Mapping[Any, Any]) -> bool:
         return set(part) <= {"type", "text", "cache_control", "extra", "annotations"}
     return kind in _READERS and any(
         key in part
-        for key in ("image_url", "source", "file", "input_audio", "data", "url", "file_id")
+        for key in (
+            "image_url",
+            "source",
+            "file",
+            "input_audio",
+            "data",
+            "url",
+            "file_id",
+        )
     )

@@ -6,13 +6,23 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
+from context_builder.collect.checks import check_item
 from context_builder.collect.content import is_blank, read_content, read_result
 from context_builder.collect.imports.openai_chat import read_call
+from context_builder.collect.plain import need_list, wrong
 from context_builder.errors import InvalidItemError
-from context_builder.items import ContextItem
+from context_builder.items import ContextItem, default_priority
 from context_builder.messages import Content, ReasoningPart, Role, ToolCall
+from context_builder.unicode import quoted
 
-__all__ = ["assistant_item", "check_item", "edited_item", "message_item", "result_item"]
+__all__ = [
+    "assistant_item",
+    "check_item",
+    "edited_item",
+    "is_void",
+    "message_item",
+    "result_item",
+]
 
 _EDITABLE = frozenset(
     {
@@ -32,23 +42,40 @@ _EDITABLE = frozenset(
 def message_item(role: str, content: object, **fields: Any) -> ContextItem | None:
     """Make an item that speaks; None if it is blank.
 
+    A system message says text only: without text it is blank.
+
     Raises:
         InvalidItemError: If a field is not what it has to be.
     """
-    read = read_content(content)
-    if is_blank(read):
-        return None
-    return check_item(_item(role, read, **fields))
+    item = check_item(_item(role, read_content(content), **fields))
+    return None if is_void(item) else item
 
 
-def _item(role: str, content: Content, **fields: Any) -> ContextItem:
-    if role not in get_args(Role):
-        known = ", ".join(get_args(Role))
-        raise InvalidItemError(
-            f"role {role!r} is none of {known}", field="role", value=role
-        )
+def is_void(item: ContextItem) -> bool:
+    """Say whether nothing came in with an item: a door ignores it."""
+    if item.role == "tool" or item.tool_calls or item.reasoning:
+        return False
+    return is_blank(item.text if item.role == "system" else item.content)
+
+
+def _item(role: object, content: Content, **fields: Any) -> ContextItem:
+    if not isinstance(role, str) or role not in get_args(Role):
+        message = f"role {quoted(role)} is none of {', '.join(get_args(Role))}"
+        raise InvalidItemError(message, field="role", value=role)
     given = {name: value for name, value in fields.items() if value is not None}
+    _check_given(given.get("priority"))
     return ContextItem(role=role, content=content, **given)  # type: ignore[arg-type]
+
+
+def _check_given(priority: object) -> None:
+    """Refuse the number that stands for no priority.
+
+    Raises:
+        InvalidItemError: If it was given as one.
+    """
+    if isinstance(priority, int) and priority < 0:
+        message = f"priority {quoted(priority)} is not from 0 to 100"
+        raise InvalidItemError(message, field="priority", value=priority)
 
 
 def assistant_item(
@@ -64,41 +91,39 @@ def assistant_item(
         InvalidItemError: If a call has no name, or a field is not what it has to be.
     """
     read = read_content(content)
-    calls = tuple(
-        call if isinstance(call, ToolCall) else read_call(call, field=f"tool_calls[{n}]")
-        for n, call in enumerate(tool_calls or ())
+    item = _item(
+        "assistant",
+        "" if is_blank(read) else read,
+        tool_calls=_read_calls(tool_calls),
+        reasoning=_read_reasoning(reasoning),
+        **fields,
     )
-    thoughts = _read_reasoning(reasoning)
-    blank = is_blank(read)
-    if blank and not calls and not thoughts:
-        return None
-    return check_item(
-        _item(
-            "assistant",
-            "" if blank else read,
-            tool_calls=calls,
-            reasoning=thoughts,
-            **fields,
-        )
+    return None if is_void(item) else check_item(item)
+
+
+def _read_calls(calls: Iterable[object] | None) -> tuple[ToolCall, ...]:
+    if calls is None:
+        return ()
+    listed = calls if isinstance(calls, str) else need_list(calls, "tool_calls")
+    return tuple(
+        call
+        if isinstance(call, ToolCall)
+        else read_call(call, field=f"tool_calls[{n}]")
+        for n, call in enumerate(listed)
     )
 
 
 def _read_reasoning(
     reasoning: str | Iterable[ReasoningPart] | None,
 ) -> tuple[ReasoningPart, ...]:
-    if reasoning is None:
+    if not reasoning and isinstance(reasoning, str | None):
         return ()
     if isinstance(reasoning, str):
         return (ReasoningPart(provider="openai-compatible", text=reasoning),)
-    parts = tuple(reasoning)
+    parts = tuple(need_list(reasoning, "reasoning"))
     for number, part in enumerate(parts):
         if not isinstance(part, ReasoningPart):
-            raise InvalidItemError(
-                f"reasoning[{number}] must be a ReasoningPart, not "
-                f"{type(part).__name__}",
-                field=f"reasoning[{number}]",
-                value=part,
-            )
+            raise wrong(part, f"reasoning[{number}]", "a ReasoningPart")
     return parts
 
 
@@ -116,36 +141,6 @@ def result_item(tool_name: str | None, result: object, **fields: Any) -> Context
     )
 
 
-_TEXT_FIELDS = ("source", "cache_key", "tool_call_id", "tool_name", "name")
-_FLAGS = ("optional", "pinned", "is_error", "partial")
-
-
-def check_item(item: ContextItem) -> ContextItem:
-    """Return the item if every field has the type that it must have.
-
-    Raises:
-        InvalidItemError: For the first field that does not.
-    """
-    for name in _TEXT_FIELDS:
-        value = getattr(item, name)
-        if value is not None and not (isinstance(value, str) and value):
-            raise _wrong(name, "text that is not empty", value)
-    for name in _FLAGS:
-        if not isinstance(getattr(item, name), bool):
-            raise _wrong(name, "True or False", getattr(item, name))
-    if isinstance(item.priority, bool) or not isinstance(item.priority, int):
-        raise _wrong("priority", "a whole number from 0 to 100", item.priority)
-    if item.metadata is not None and not isinstance(item.metadata, Mapping):
-        raise _wrong("metadata", "a mapping", item.metadata)
-    return item
-
-
-def _wrong(name: str, wanted: str, value: object) -> InvalidItemError:
-    return InvalidItemError(
-        f"{name} must be {wanted}, not {type(value).__name__}", field=name, value=value
-    )
-
-
 def edited_item(item: ContextItem, changes: Mapping[str, Any]) -> ContextItem:
     """Return another version of an item, same id.
 
@@ -155,21 +150,22 @@ def edited_item(item: ContextItem, changes: Mapping[str, Any]) -> ContextItem:
     """
     for name in changes:
         if name not in _EDITABLE:
-            raise InvalidItemError(
-                f"{name} cannot be edited; editable are {', '.join(sorted(_EDITABLE))}",
-                field=name,
-                value=changes[name],
-            )
+            known = ", ".join(sorted(_EDITABLE))
+            message = f"{name} cannot be edited; editable are {known}"
+            raise InvalidItemError(message, field=name, value=changes[name])
     edited = dict(changes)
     if "content" in edited:
         reader = read_result if item.role == "tool" else read_content
         edited["content"] = reader(edited["content"])
-        if is_blank(edited["content"]) and item.role != "tool" and not item.tool_calls:
-            raise InvalidItemError(
-                f"{item.id} cannot become blank; take it out with remove()",
-                field="content",
-                value=changes["content"],
-            )
     if "priority" in edited:
+        _check_given(edited["priority"])
         edited["has_own_priority"] = True
-    return check_item(dataclasses.replace(item, **edited))
+    elif "optional" in edited and not item.has_own_priority:
+        edited["priority"] = default_priority(
+            item.role, item.source, optional=edited["optional"] is True
+        )
+    made = check_item(dataclasses.replace(item, **edited))
+    if "content" in edited and is_void(made):
+        message = f"{item.id} cannot become blank; take it out with remove()"
+        raise InvalidItemError(message, field="content", value=changes["content"])
+    return made

@@ -1,17 +1,21 @@
 """The session log: all that happened, in order, append-only.
 
 Everything else is worked out from it. Its `revision` moves on every real change, so
-nobody has to remember to mark anything as stale.
+nobody has to remember to mark anything as stale. It knows which items are still in the
+conversation, so that what changes nothing can be no event.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from context_builder.collect.imports.openai_chat import read_tool
+from context_builder.collect.plain import need_list, plain_json, wrong
 from context_builder.errors import InvalidItemError
 from context_builder.items import (
     Cleared,
@@ -24,12 +28,22 @@ from context_builder.items import (
     SystemSet,
     ToolsSet,
 )
+from context_builder.unicode import quoted
 
-__all__ = ["LOG_VERSION", "SessionLog", "entry_from_dict", "entry_to_dict"]
+__all__ = [
+    "LOG_VERSION",
+    "SessionLog",
+    "entry_from_dict",
+    "entry_to_dict",
+    "log_from_dicts",
+    "log_to_dicts",
+]
 
 LOG_VERSION = 1
 """The version of the dictionaries that `entry_to_dict` writes."""
 
+_SCHEMA = "context_builder.log"
+_ID = re.compile(r"i[1-9][0-9]{0,17}")
 _ITEM: TypeAdapter[ContextItem] = TypeAdapter(ContextItem)
 _ITEM_FIELDS = dataclasses.fields(ContextItem)
 
@@ -37,11 +51,13 @@ _ITEM_FIELDS = dataclasses.fields(ContextItem)
 class SessionLog:
     """An append-only list of entries that names the items it takes in."""
 
-    __slots__ = ("_entries", "_items", "revision")
+    __slots__ = ("_entries", "_items", "_present", "_system", "revision")
 
     def __init__(self) -> None:
         self._entries: list[LogEntry] = []
         self._items: list[ContextItem] = []
+        self._present: dict[int, None] = {}  # numbers of items, in order
+        self._system: int | None = None
         self.revision = 0
         """Moves on by one with every entry."""
 
@@ -68,26 +84,69 @@ class SessionLog:
         """Add an entry whose items have been named; earlier builds become stale.
 
         Raises:
-            InvalidItemError: If it speaks of an item that is not in the log.
+            InvalidItemError: If it speaks of an item that is not in the log, or an item
+                is named after another place than its own.
         """
         match entry:
             case ContextItem():
-                self._items.append(entry)
+                self._add((entry,))
             case ItemsAdded():
-                self._items.extend(entry.items)
+                self._add(entry.items)
             case SystemSet():
-                if entry.item is not None:
-                    self._items.append(entry.item)
+                self._set_system(entry.item)
             case ItemEdited():
                 self._items[self._index(entry.item.id)] = entry.item
-            case ItemRemoved() | Rewound():
-                self._index(entry.item_id)
-            case ToolsSet() | Cleared():
+            case ItemRemoved():
+                self._present.pop(self._index(entry.item_id) + 1, None)
+            case Rewound():
+                self._rewind(self._index(entry.item_id) + 1)
+            case Cleared():
+                self._present.clear()
+            case ToolsSet():
                 pass
             case _:
                 assert_never(entry)
         self._entries.append(entry)
         self.revision += 1
+
+    def _add(self, items: Iterable[ContextItem]) -> None:
+        first = len(self._items) + 1
+        self._name_checked(items)
+        self._present.update(dict.fromkeys(range(first, len(self._items) + 1)))
+
+    def _name_checked(self, items: Iterable[ContextItem]) -> None:
+        taken = tuple(items)
+        for number, item in enumerate(taken, start=len(self._items) + 1):
+            if item.id != f"i{number}":
+                message = f"the next item is i{number}, not {quoted(item.id)}"
+                raise InvalidItemError(message, field="id", value=item.id)
+        self._items.extend(taken)
+
+    def _set_system(self, item: ContextItem | None) -> None:
+        self._name_checked(() if item is None else (item,))
+        self._system = None if item is None else len(self._items)
+
+    def _rewind(self, number: int) -> None:
+        while self._present and (newest := next(reversed(self._present))) > number:
+            del self._present[newest]
+
+    def holds(self, item_id: str) -> bool:
+        """Say whether an item of the log is in the conversation, or is its prompt.
+
+        Raises:
+            InvalidItemError: If the log has no such item.
+        """
+        number = self._index(item_id) + 1
+        return number in self._present or number == self._system
+
+    def ends_with(self, item_id: str) -> bool:
+        """Say whether nothing in the conversation came in after this item.
+
+        Raises:
+            InvalidItemError: If the log has no such item.
+        """
+        number = self._index(item_id) + 1
+        return not self._present or next(reversed(self._present)) <= number
 
     def find(self, item_id: str) -> ContextItem:
         """Return the item of this name, in its latest version.
@@ -97,13 +156,13 @@ class SessionLog:
         """
         return self._items[self._index(item_id)]
 
-    def _index(self, item_id: str) -> int:
-        number = item_id[1:] if item_id[:1] == "i" else ""
-        if number.isascii() and number.isdigit() and 0 < int(number) <= len(self._items):
-            return int(number) - 1
-        raise InvalidItemError(
-            f"there is no item {item_id!r} in this session", field="item_id", value=item_id
-        )
+    def _index(self, item_id: object) -> int:
+        if isinstance(item_id, str) and _ID.fullmatch(item_id):
+            number = int(item_id[1:])
+            if number <= len(self._items):
+                return number - 1
+        message = f"there is no item {quoted(item_id)} in this session"
+        raise InvalidItemError(message, field="item_id", value=item_id)
 
 
 # --- to and from plain data -----------------------------------------------------------
@@ -115,7 +174,10 @@ def entry_to_dict(entry: LogEntry) -> dict[str, Any]:
         case ContextItem():
             return {"entry": "item", "item": item_to_dict(entry)}
         case ItemsAdded():
-            return {"entry": "items", "items": [item_to_dict(item) for item in entry.items]}
+            return {
+                "entry": "items",
+                "items": [item_to_dict(item) for item in entry.items],
+            }
         case SystemSet():
             item = None if entry.item is None else item_to_dict(entry.item)
             return {"entry": "system", "item": item}
@@ -165,13 +227,16 @@ def entry_from_dict(data: Mapping[str, Any]) -> LogEntry:
     try:
         return _read_entry(data)
     except KeyError as error:
-        raise InvalidItemError(f"a log entry lacks {error}", field="entry") from None
+        message = f"a log entry lacks {error}"
+        raise InvalidItemError(message, field="entry") from None
     except (TypeError, AttributeError):
-        raise InvalidItemError("a log entry is not an object", field="entry") from None
+        message = "a log entry is not an object"
+        raise InvalidItemError(message, field="entry") from None
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         path = ".".join(str(step) for step in first["loc"])
-        raise InvalidItemError(f"{path}: {first['msg']}", field=path) from None
+        message = f"{path}: {first['msg']}"
+        raise InvalidItemError(message, field=path) from None
 
 
 def _read_entry(data: Mapping[str, Any]) -> LogEntry:
@@ -184,21 +249,21 @@ def _read_entry(data: Mapping[str, Any]) -> LogEntry:
             item = data["item"]
             return SystemSet(None if item is None else _read_item(item))
         case "tools":
-            return ToolsSet(tuple(data["tools"]))
+            tools = need_list(plain_json(data["tools"], "tools"), "tools")
+            return ToolsSet(tuple(map(read_tool, tools, range(len(tools)))))
         case "edit":
             return ItemEdited(_read_item(data["item"]))
         case "remove":
-            return ItemRemoved(data["item_id"])
+            return ItemRemoved(_read_id(data["item_id"], "item_id"))
         case "rewind":
-            return Rewound(data["item_id"])
+            return Rewound(_read_id(data["item_id"], "item_id"))
         case "clear":
             return Cleared()
         case other:
-            raise InvalidItemError(
-                f"log entries of kind {other!r} are not known to this version",
-                field="entry",
-                value=other,
+            message = (
+                f"log entries of kind {quoted(other)} are not known to this version"
             )
+            raise InvalidItemError(message, field="entry", value=other)
 
 
 _KNOWN_FIELDS = frozenset(field.name for field in _ITEM_FIELDS)
@@ -206,9 +271,42 @@ _KNOWN_FIELDS = frozenset(field.name for field in _ITEM_FIELDS)
 
 def _read_item(data: Mapping[str, Any]) -> ContextItem:
     known = {name: value for name, value in data.items() if name in _KNOWN_FIELDS}
+    if "id" in known:
+        _read_id(known["id"], "id")
     return _ITEM.validate_python(known)
 
 
-def entries_from_dicts(entries: Iterable[Mapping[str, Any]]) -> Iterator[LogEntry]:
-    """Read many entries back, one after the other."""
-    return (entry_from_dict(entry) for entry in entries)
+def _read_id(value: object, field: str) -> str:
+    if not isinstance(value, str):
+        raise wrong(value, field, "the id of an item")
+    if not _ID.fullmatch(value):
+        message = f"{field} {quoted(value)} is not the id of an item"
+        raise InvalidItemError(message, field=field, value=value)
+    return value
+
+
+def log_to_dicts(log: SessionLog) -> list[dict[str, Any]]:
+    """Write a whole log as plain data: a head, and its entries."""
+    head = {"schema": _SCHEMA, "version": LOG_VERSION}
+    return [head, *(entry_to_dict(entry) for entry in log)]
+
+
+def log_from_dicts(entries: object) -> Iterator[LogEntry]:
+    """Read the entries of a whole log that `log_to_dicts` wrote.
+
+    Raises:
+        InvalidItemError: If it is no such log, or of a later version.
+    """
+    waiting = need_list(entries, "entries")
+    head = waiting[0] if waiting else None
+    if not isinstance(head, Mapping) or head.get("schema") != _SCHEMA:
+        message = "this is no session log"
+        raise InvalidItemError(message, field="schema")
+    version = head.get("version")
+    if not isinstance(version, int) or version > LOG_VERSION:
+        message = (
+            f"the log has version {quoted(version)}; this library reads up to "
+            f"{LOG_VERSION}"
+        )
+        raise InvalidItemError(message, field="version", value=version)
+    return (entry_from_dict(entry) for entry in waiting[1:])

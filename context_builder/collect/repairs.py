@@ -6,15 +6,25 @@ Every function is pure and says what it repaired; the log keeps what came in.
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from context_builder.collect.content import is_blank
+from context_builder.collect.arguments import CutOffError, tidy_arguments
+from context_builder.collect.content import is_blank, is_blank_part, joined
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import Content, ToolCall
+from context_builder.messages import Content, Part, ReasoningPart, ToolCall
 from context_builder.unicode import is_well_formed, repair_text
 
-__all__ = ["CUT_OFF", "NO_OUTPUT", "NO_RESULT", "stand_in", "tidy_item", "tidy_result"]
+__all__ = [
+    "CUT_OFF",
+    "NO_OUTPUT",
+    "NO_RESULT",
+    "asked_ids",
+    "is_stand_in",
+    "stand_in",
+    "tidy_item",
+    "tidy_result",
+]
 
 CUT_OFF = "[cut off here: the answer was interrupted]"
 """Stands at the end of an answer that came in only in part."""
@@ -22,6 +32,8 @@ NO_OUTPUT = "(no output)"
 """Stands for a tool result without content: its call needs an answer."""
 NO_RESULT = "[no result: this call did not finish]"
 """Stands for the result of a call that was never answered. It must not look like success."""
+_BROKEN_TEXT = "unpaired surrogates or NULs replaced"
+_TEXT_FIELDS = ("url", "data", "text", "file_id", "media_type", "filename")
 
 
 def stand_in(call: ToolCall, item_id: str) -> ContextItem:
@@ -49,22 +61,54 @@ def tidy_item(item: ContextItem) -> tuple[ContextItem | None, list[Mark]]:
     and arguments that parse. A call cut off inside its arguments is taken out.
     """
     marks: list[Mark] = []
-    content = _tidy_content(item, marks)
-    calls = _tidy_calls(item, marks)
-    if is_blank(content) and not calls and not item.reasoning:
+    changes: dict[str, Any] = {
+        "content": _tidy_content(item, marks),
+        "tool_calls": _tidy_calls(item, marks),
+        "reasoning": _tidy_reasoning(item, marks),
+        **_tidy_names(item, marks),
+    }
+    tidy = _changed(item, changes)
+    said = tidy.text if tidy.role == "system" else tidy.content
+    if is_blank(said) and not tidy.tool_calls and not tidy.reasoning:
         return None, [Mark(item.id, "repaired", "left out: nothing of it arrived")]
-    if content is item.content and calls is item.tool_calls:
-        return item, marks
-    return dataclasses.replace(item, content=content, tool_calls=calls), marks
+    return tidy, marks
+
+
+def _changed(item: ContextItem, changes: dict[str, Any]) -> ContextItem:
+    """Return the item with its changes, or the same one if there are none."""
+    if all(value is getattr(item, name) for name, value in changes.items()):
+        return item
+    return dataclasses.replace(item, **changes)
+
+
+def _tidy_names(item: ContextItem, marks: list[Mark]) -> dict[str, str | None]:
+    """Return the short texts of an item that are not fit to go out, made fit."""
+    changes = {
+        name: repair_text(value) or None
+        for name in ("name", "source", "tool_name")
+        if (value := getattr(item, name)) is not None and not is_well_formed(value)
+    }
+    if "source" in changes:
+        changes["source"] = changes["source"] or "message"
+    if changes:
+        marks.append(Mark(item.id, "repaired", _BROKEN_TEXT))
+    return changes
+
+
+# --- content --------------------------------------------------------------------------
 
 
 def _tidy_content(item: ContextItem, marks: list[Mark]) -> Content:
     content = item.content
     if not _is_clean(content):
-        marks.append(Mark(item.id, "repaired", "unpaired surrogates or NULs replaced"))
         content = _clean(content)
-    if item.partial and not is_blank(content):
-        marks.append(Mark(item.id, "repaired", "received in part, and marked as cut off"))
+        marks.append(Mark(item.id, "repaired", _BROKEN_TEXT))
+    if not isinstance(content, str) and any(map(is_blank_part, content)):
+        content = joined(content)
+    if item.partial and item.role != "tool" and not is_blank(content):
+        marks.append(
+            Mark(item.id, "repaired", "received in part, and marked as cut off")
+        )
         content = _append(content, CUT_OFF)
     return content
 
@@ -72,18 +116,34 @@ def _tidy_content(item: ContextItem, marks: list[Mark]) -> Content:
 def _is_clean(content: Content) -> bool:
     if isinstance(content, str):
         return is_well_formed(content)
-    return all(part.type != "text" or is_well_formed(part.text) for part in content)
+    return all(
+        all(is_well_formed(text) for _, text in _texts(part)) and _is_sound(part.extra)
+        for part in content
+    )
+
+
+def _texts(part: Part) -> Iterable[tuple[str, str]]:
+    for name in _TEXT_FIELDS:
+        value = getattr(part, name, None)
+        if value is not None:
+            yield name, value
 
 
 def _clean(content: Content) -> Content:
     if isinstance(content, str):
         return repair_text(content)
-    return tuple(
-        part.model_copy(update={"text": repair_text(part.text)})
-        if part.type == "text"
-        else part
-        for part in content
-    )
+    return tuple(_clean_part(part) for part in content)
+
+
+def _clean_part(part: Part) -> Part:
+    changes: dict[str, Any] = {
+        name: repair_text(text)
+        for name, text in _texts(part)
+        if not is_well_formed(text)
+    }
+    if not _is_sound(part.extra):
+        changes["extra"] = None
+    return part.model_copy(update=changes) if changes else part
 
 
 def _append(content: Content, note: str) -> Content:
@@ -95,26 +155,82 @@ def _append(content: Content, note: str) -> Content:
     return (*first, last.model_copy(update={"text": f"{last.text}\n{note}"}))
 
 
+def _is_sound(data: object) -> bool:
+    """Say whether every text in what a vendor put there is well-formed."""
+    match data:
+        case str():
+            return is_well_formed(data)
+        case list() | tuple():
+            return all(map(_is_sound, data))
+        case dict():
+            return all(map(_is_sound, data)) and all(map(_is_sound, data.values()))
+        case _:
+            return True
+
+
+def _tidy_reasoning(item: ContextItem, marks: list[Mark]) -> tuple[ReasoningPart, ...]:
+    """Leave out reasoning that cannot go out: it goes back unchanged, or not at all."""
+    sound = tuple(
+        part
+        for part in item.reasoning
+        if _is_sound((part.text, part.signature, part.data))
+    )
+    if len(sound) == len(item.reasoning):
+        return item.reasoning
+    reason = "reasoning left out: unpaired surrogates or NULs in it"
+    marks.append(Mark(item.id, "repaired", reason))
+    return sound
+
+
+# --- calls ----------------------------------------------------------------------------
+
+
 def _tidy_calls(item: ContextItem, marks: list[Mark]) -> tuple[ToolCall, ...]:
-    calls: list[ToolCall] = []
+    """Return the calls with ids of their own and arguments that parse."""
+    calls = [call for call, _ in _kept_calls(item, marks)]
+    same = len(calls) == len(item.tool_calls) and all(
+        new is old for new, old in zip(calls, item.tool_calls, strict=True)
+    )
+    return item.tool_calls if same else tuple(calls)
+
+
+def asked_ids(item: ContextItem) -> tuple[str, ...]:
+    """Return the id under which each call of the tidied item was asked.
+
+    Results come in under it, where a repair had to rename the call.
+    """
+    return tuple(asked for _, asked in _kept_calls(item, []))
+
+
+def _kept_calls(item: ContextItem, marks: list[Mark]) -> list[tuple[ToolCall, str]]:
+    """Return the calls that can be shown, each with the id that it came with."""
+    kept: list[tuple[ToolCall, str]] = []
     taken: set[str] = set()
+    asked = {call.id for call in item.tool_calls}
     for number, call in enumerate(item.tool_calls):
-        arguments = _tidy_arguments(call, item, marks)
-        if arguments is None:
+        try:
+            arguments = tidy_arguments(call, item, marks)
+        except CutOffError:
             continue
-        call_id = call.id or f"call_{item.id}_{number}"
+        call_id = repair_text(call.id) or f"call_{item.id}_{number}"
         if call_id in taken:
-            call_id = _free_id(call_id, taken)
+            call_id = _free_id(call_id, taken | asked)
             marks.append(Mark(item.id, "repaired", "two calls had one id"))
         taken.add(call_id)
-        if arguments is not call.arguments or call_id != call.id:
-            call = dataclasses.replace(call, id=call_id, arguments=arguments)
-        calls.append(call)
-    if all(new is old for new, old in zip(calls, item.tool_calls, strict=False)) and len(
-        calls
-    ) == len(item.tool_calls):
-        return item.tool_calls
-    return tuple(calls)
+        kept.append((_tidy_call(call, call_id, arguments), call.id or call_id))
+    return kept
+
+
+def _tidy_call(call: ToolCall, call_id: str, arguments: str) -> ToolCall:
+    changes = {
+        "id": call_id,
+        "name": repair_text(call.name),
+        "arguments": arguments,
+        "extra": call.extra if _is_sound(call.extra) else None,
+    }
+    if all(value is getattr(call, name) for name, value in changes.items()):
+        return call
+    return dataclasses.replace(call, **changes)  # type: ignore[arg-type]
 
 
 def _free_id(call_id: str, taken: set[str]) -> str:
@@ -124,73 +240,21 @@ def _free_id(call_id: str, taken: set[str]) -> str:
     return f"{call_id}_{number}"
 
 
-def _tidy_arguments(call: ToolCall, item: ContextItem, marks: list[Mark]) -> str | None:
-    """Return arguments that parse as an object; None for a call cut off inside them."""
-    if call.type == "custom":
-        return repair_text(call.arguments)
-    if not call.arguments.strip():
-        return "{}"
-    if not is_well_formed(call.arguments):
-        marks.append(Mark(item.id, "repaired", "arguments held unpaired surrogates"))
-    text = repair_text(call.arguments)
-    if _is_json_object(text):
-        return text if _escapes_are_paired(text) else _rewritten(text)
-    if item.partial:
-        marks.append(
-            Mark(item.id, "repaired", f"call of {call.name} left out: arguments cut off")
-        )
-        return None
-    marks.append(Mark(item.id, "repaired", f"arguments of {call.name} were not an object"))
-    return json.dumps({"_raw": text}, ensure_ascii=False)
-
-
-def _is_json_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _escapes_are_paired(text: str) -> bool:
-    r"""Say whether no `\ud83d` or `\u0000` escape hides what must not go out."""
-    lowered = text.lower()
-    if "\\ud" not in lowered and "\\u0000" not in lowered:
-        return True
-    return is_well_formed(json.dumps(json.loads(text), ensure_ascii=False)) and (
-        "\\u0000" not in lowered
-    )
-
-
-def _rewritten(text: str) -> str:
-    return json.dumps(_deep_repair(json.loads(text)), ensure_ascii=False)
-
-
-def _deep_repair(value: object) -> object:
-    if isinstance(value, str):
-        return repair_text(value)
-    if isinstance(value, list):
-        return [_deep_repair(part) for part in value]
-    if isinstance(value, dict):
-        return {repair_text(key): _deep_repair(part) for key, part in value.items()}
-    return value
-
-
 def tidy_result(
     item: ContextItem, call: ToolCall
 ) -> tuple[ContextItem, Sequence[Mark]]:
     """Return a tool's result as the answer to `call`, and what was done to it."""
     marks: list[Mark] = []
-    content = _tidy_content(dataclasses.replace(item, partial=False), marks)
+    content = _tidy_content(item, marks)
     if is_blank(content):
         content = NO_OUTPUT
         marks.append(Mark(item.id, "repaired", "empty: a stand-in keeps its place"))
-    if (
-        content is item.content
-        and item.tool_call_id == call.id
-        and item.tool_name == call.name
-    ):
+    changes: dict[str, Any] = {
+        **_tidy_names(item, marks),
+        "content": content,
+        "tool_call_id": call.id,
+        "tool_name": call.name,
+    }
+    if all(value == getattr(item, name) for name, value in changes.items()):
         return item, marks
-    tidy = dataclasses.replace(
-        item, content=content, tool_call_id=call.id, tool_name=call.name
-    )
-    return tidy, marks
+    return dataclasses.replace(item, **changes), marks

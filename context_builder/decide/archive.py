@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from context_builder.decide.terms import date_stamp, terms
 from context_builder.items import Unit
@@ -89,6 +90,15 @@ class Archive:
             self._dated.append(unit.id)
             self._days.append(stamp)
 
+    def copy(self) -> Archive:
+        """Return another one that can change without this one."""
+        other = Archive()
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(other, name, value if isinstance(value, int) else value.copy())
+        other._postings = {term: list(found) for term, found in self._postings.items()}
+        return other
+
     def forget(self, unit_id: float) -> None:
         """Let go of a unit whose text was changed or taken out."""
         found = self._by_unit.pop(unit_id, None)
@@ -104,7 +114,7 @@ class Archive:
         day = self._day(unit.id)
         first = len(self.passages)
         for index, item in enumerate(unit.originals):
-            text = item.text
+            text = "" if item.source == "repair" else item.text
             for start, end in _pieces(text):
                 self._add(Passage(unit.id, index, start, end), text[start:end], day)
         self._by_unit[unit.id] = (first, len(self.passages) - 1)
@@ -133,7 +143,7 @@ class Archive:
         return math.log(1 + (len(self.passages) + live - 0.5) / 1.5)
 
     def search(
-        self, query: str, *, users: frozenset[float], live: Sequence[str]
+        self, query: str, *, users: AbstractSet[float], live: Sequence[str]
     ) -> Search:
         """Return the passages that match, best first, and how much they are needed.
 
@@ -161,7 +171,7 @@ class Archive:
         return Search(tuple(ranked), need)
 
     def _rank(
-        self, score: float, number: int, average: float, users: frozenset[float]
+        self, score: float, number: int, average: float, users: AbstractSet[float]
     ) -> float:
         boost = _USER_BOOST if self.passages[number].unit_id in users else 1.0
         length = max(0.25, self._lengths[number] / average)

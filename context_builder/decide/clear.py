@@ -33,7 +33,7 @@ def clear_old_results(plan: Plan, rules: Rules) -> Plan:
 def clear_units(plan: Plan, rules: Rules, order: Iterable[int]) -> Plan:
     """Turn tool units into references, in this order, until the plan fits."""
     units = list(plan.units)
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     for index in order:
         if excess_tokens <= 0:
             break

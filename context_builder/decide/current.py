@@ -47,7 +47,7 @@ _GRID_TOKENS = 32
 def latest_user_index(plan: Plan) -> int | None:
     """Return the place of the latest message of the user's own; None: there is none."""
     for index in range(len(plan.units) - 1, -1, -1):
-        if plan.units[index].starts_turn:
+        if plan.units[index].starts_turn and plan.units[index].is_shown:
             return index
     return None
 
@@ -70,15 +70,19 @@ def shorten_results_over_share(plan: Plan, rules: Rules) -> Plan:
     tokens = demand(plan)
     allowed = allowances(tokens, rules.settings.shares, plan.target_tokens)
     over_tokens = tokens["latest_turn"] - allowed["latest_turn"]
-    excess_tokens = min(over_tokens, plan.tokens - plan.target_tokens)
+    excess_tokens = min(over_tokens, plan.excess_tokens)
     if excess_tokens <= 0:
         return plan
-    goal = dataclasses.replace(plan, target_tokens=plan.tokens - excess_tokens)
+    goal = dataclasses.replace(
+        plan, target_tokens=plan.tokens - excess_tokens, reserve_tokens=0
+    )
     rounds = _rounds(plan)
     recent = rounds[-rules.settings.keep_recent_rounds :]
     goal = clear_units(goal, rules, rounds[: -rules.settings.keep_recent_rounds])
     goal = _shorten_evenly(goal, rules, recent, rules.settings.min_shortened_tokens)
-    return dataclasses.replace(goal, target_tokens=plan.target_tokens)
+    return dataclasses.replace(
+        goal, target_tokens=plan.target_tokens, reserve_tokens=plan.reserve_tokens
+    )
 
 
 def clear_current_rounds(plan: Plan, rules: Rules) -> Plan:
@@ -125,7 +129,7 @@ def _shorten_evenly(
     plan: Plan, rules: Rules, places: Sequence[int], floor_tokens: int
 ) -> Plan:
     """Cut results and arguments longer than one level down to it, until the plan fits."""
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     if excess_tokens <= 0:
         return plan
     sizes = [
@@ -240,7 +244,7 @@ def shorten_latest_user(plan: Plan, rules: Rules) -> Plan:
         return plan
     unit = plan.units[index]
     item = unit.items[0]
-    over_tokens = plan.tokens - plan.target_tokens
+    over_tokens = plan.excess_tokens
 
     def cut(text: str, limit_tokens: int) -> str:
         return shorten_middle(text, limit_tokens, rules.ruler.text)

@@ -54,7 +54,12 @@ class Doubles:
         if older is None or not self._is_there(older, unit) or older.item.id == item.id:
             self._holders[key] = _Holder(unit.id, item)
             return unit
-        is_equal = older.item.content == item.content
+        if older.unit_id > unit.id:  # an older version was touched: the newer holds
+            return self._give_way(unit, item, older.item)
+        first = self._shown.get(older.unit_id)
+        if first is not None and first.starts_turn and not unit.starts_turn:
+            return unit  # what the user asked is not replaced by what nobody said
+        is_equal = _is_equal(older.item, item)
         if is_equal and not unit.starts_turn and self._is_whole(older, unit):
             return self._refer(unit, item, older.item, older.unit_id)
         self._holders[key] = _Holder(unit.id, item)
@@ -93,6 +98,11 @@ class Doubles:
         text = f"[Unchanged: the same content as the earlier result {older.id}.]"
         return _with_text(unit, item.id, text, mark, self._rules)
 
+    def _give_way(self, unit: Unit, item: ContextItem, newer: ContextItem) -> Unit:
+        """Give up an item of an older unit for the newer one that holds its key."""
+        self._gave_way.setdefault(newer.id, []).append((unit.id, item.id))
+        return _superseded(unit, item.id, newer, self._rules)
+
     def _supersede(self, unit: Unit, item: ContextItem, older: _Holder) -> Unit:
         self._gave_way.setdefault(item.id, []).append((older.unit_id, older.item.id))
         if older.unit_id == unit.id:
@@ -109,15 +119,23 @@ class Doubles:
         )
 
     def leave(self, items: Sequence[ContextItem]) -> None:
-        """Bring back what had given way to items that were taken out."""
+        """Bring back what had given way to items that were taken out.
+
+        An item that had given way itself hands on what had given way to it.
+        """
         for item in items:
-            key = item.cache_key
-            if key is not None and key in self._holders:
-                if self._holders[key].item.id == item.id:
-                    del self._holders[key]
-            for unit_id, item_id in reversed(self._gave_way.pop(item.id, ())):
+            given = self._gave_way.pop(item.id, [])
+            holder = self._holders.get(item.cache_key) if item.cache_key else None
+            if holder is not None and holder.item.id != item.id:
+                self._gave_way.setdefault(holder.item.id, [])[:0] = given
+                continue
+            if item.cache_key is not None:
+                self._holders.pop(item.cache_key, None)
+            while given:
+                unit_id, item_id = given.pop()
                 unit = self._shown.get(unit_id)
                 if unit is not None and self._restore(unit, item_id):
+                    self._gave_way.setdefault(item_id, [])[:0] = given
                     break
 
     def _restore(self, unit: Unit, item_id: str) -> bool:
@@ -148,6 +166,10 @@ class Doubles:
         self._shown.put(dataclasses.replace(unit, marks=stays))
         self._moves.append(f"{item_id} is valid again")
         return True
+
+
+def _is_equal(one: ContextItem, other: ContextItem) -> bool:
+    return one.content == other.content and one.tool_calls == other.tool_calls
 
 
 def _index(unit: Unit, item_id: str) -> int | None:
@@ -196,7 +218,7 @@ def drop_superseded(plan: Plan, rules: Rules) -> Plan:
     """Leave out old rounds of which every result was superseded or is said elsewhere."""
     del rules
     units = list(plan.units)
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     for index, unit in enumerate(units):
         if excess_tokens <= 0:
             break

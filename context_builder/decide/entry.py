@@ -13,6 +13,7 @@ from context_builder.decide.current import cut_content
 from context_builder.decide.rules import Rules
 from context_builder.decide.shorten import truncate_chars
 from context_builder.items import ContextItem, Mark, Unit
+from context_builder.messages import Part
 
 __all__ = ["cap_results"]
 
@@ -78,8 +79,31 @@ def _with(unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str)
 
 def _cut_chars(item: ContextItem, rules: Rules) -> ContextItem | None:
     limit_chars = rules.settings.tool_result_max_chars
-    if limit_chars is None or not isinstance(item.content, str):
+    if limit_chars is None:
         return None
-    if len(item.content) <= limit_chars:
+    if isinstance(item.content, str):
+        if len(item.content) <= limit_chars:
+            return None
+        return item.with_content(truncate_chars(item.content, limit_chars))
+    return _cut_parts(item, item.content, limit_chars)
+
+
+def _cut_parts(
+    item: ContextItem, parts: Sequence[Part], limit_chars: int
+) -> ContextItem | None:
+    """Cut the texts among parts, the longest most, to so many characters together."""
+    lengths = {n: len(text) for n, part in enumerate(parts) if (text := _text(part))}
+    if sum(lengths.values()) <= limit_chars:
         return None
-    return item.with_content(truncate_chars(item.content, limit_chars))
+    cut = list(parts)
+    left_chars, waiting = limit_chars, len(lengths)
+    for number in sorted(lengths, key=lambda number: (lengths[number], number)):
+        text = truncate_chars(_text(parts[number]), left_chars // waiting)
+        cut[number] = parts[number].model_copy(update={"text": text})
+        left_chars -= min(lengths[number], left_chars // waiting)
+        waiting -= 1
+    return item.with_content(tuple(cut))
+
+
+def _text(part: Part) -> str:
+    return part.text or "" if part.type in {"text", "file"} else ""

@@ -25,7 +25,7 @@ _YIELDING: tuple[ContextClass, ...] = ("tool_results", "history")
 def drop_optional(plan: Plan, rules: Rules) -> Plan:
     """Leave out optional background, the least important first, until the plan fits."""
     units = list(plan.units)
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     background = [n for n, unit in enumerate(units) if unit.kind == "background"]
     for index in sorted(background, key=eviction_order(plan, rules)):
         if excess_tokens <= 0:
@@ -50,12 +50,18 @@ def evict_least_important(plan: Plan, rules: Rules) -> Plan:
     tokens = demand(plan)
     allowed = allowances(tokens, rules.settings.shares, plan.target_tokens)
     over = {name: tokens[name] - allowed[name] for name in _YIELDING}
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     while excess_tokens > 0 and any(queues.values()):
         name = max((n for n in _YIELDING if queues[n]), key=lambda n: over[n])
         index = queues[name].pop()
         unit = units[index]
-        units[index] = _shortened_or_out(unit, excess_tokens, plan, rules)
+        rating = importance(unit, plan.current_turn, rules.settings)
+        over_tokens = excess_tokens
+        if rating >= rules.settings.truncate_at:
+            over_tokens -= plan.reserve_tokens  # the digest is worth less than this
+            if over_tokens <= 0:
+                continue
+        units[index] = _shortened_or_out(unit, over_tokens, plan, rules)
         freed_tokens = unit.tokens - units[index].tokens
         excess_tokens -= freed_tokens
         over[name] -= freed_tokens
@@ -107,7 +113,7 @@ def evict_units(plan: Plan, order: Sequence[int], reason: str) -> Plan:
     """Leave out these units, in this order, until the plan fits."""
     units = list(plan.units)
     gap_tokens = 0 if plan.has_gap else plan.notice_tokens
-    excess_tokens = plan.tokens - plan.target_tokens
+    excess_tokens = plan.excess_tokens
     has_gap = plan.has_gap
     for index in order:
         if excess_tokens <= 0:

@@ -46,6 +46,8 @@ _FULL_NEED = 0.1
 _RECALL_SHARE_OF_ROOM = 0.5
 _RECALL_SHARE_OF_FREE = 0.75
 """What is recalled leaves room for what answers it."""
+_DIGEST_GROWTH = 1.4
+"""What makes room for a digest has to be told of as well."""
 _HALF = 0.5
 _FRAME_TOKENS = 24
 """About what the frame around a digest or recalled passages takes."""
@@ -68,7 +70,7 @@ class Fold:
     ) -> None:
         self._rules = rules
         self._measure_fixed = measure_fixed
-        self._users: list[tuple[float, int]] = []  # (unit id, turn) of the user's messages
+        self._users: dict[float, int] = {}  # the user's messages: unit id -> turn
         self.limit_tokens = limit_tokens
         self.shown = Shown()
         self.system: ContextItem | None = None
@@ -95,7 +97,12 @@ class Fold:
     @property
     def turn(self) -> int:
         """The current turn."""
-        return self._users[-1][1] if self._users else 0
+        return next(reversed(self._users.values()), 0)
+
+    @property
+    def _latest_user(self) -> float | None:
+        """The unit of the latest message of the user's own."""
+        return next(reversed(self._users), None)
 
     @property
     def tokens(self) -> int:
@@ -126,7 +133,7 @@ class Fold:
 
     def _add(self, unit: Unit) -> None:
         if unit.starts_turn:
-            self._users.append((unit.id, unit.turn))
+            self._users[unit.id] = unit.turn
         unit = cap_results(
             self._measured(unit, {}),
             self._rules,
@@ -155,6 +162,9 @@ class Fold:
         self._doubles.leave([item for item in old.originals if id(item) not in kept])
         old = self.shown.get(change.unit.id) or old
         self._forget(old)
+        was_double = _is_double(old)
+        if was_double and not old.is_shown:
+            old = _whole(dataclasses.replace(old, marks=()))
         if not old.is_shown and not unit.pinned:
             out = unit.leave_out(old.reason)
             out = dataclasses.replace(out, marks=_marks(old, unit))
@@ -176,11 +186,16 @@ class Fold:
 
     def _drop(self, change: UnitDropped) -> None:
         was_inside = not self.shown.is_last(change.unit_id)
+        if self.shown.rank(change.unit_id) < self.stable_units:
+            self.stable_units -= 1
         unit = self.shown.pop(change.unit_id)
+        if not unit.is_shown and unit.kind != "background" and not _is_double(unit):
+            self.evicted_items = max(0, self.evicted_items - len(unit.originals))
+            if not self.digest.tells(unit.id):
+                self._retell()
         if unit.is_shown and was_inside:
             self.prefix_moves.append(change.reason)
-        self._users = [user for user in self._users if user[0] != change.unit_id]
-        self.stable_units = min(self.stable_units, len(self.shown.live))
+        self._users.pop(change.unit_id, None)
         self._doubles.leave(unit.originals)
         self._forget(unit)
         self._show_latest_user()
@@ -194,14 +209,21 @@ class Fold:
                 del self._recalled[place]
         if not self.shown.live and not self.shown.gone:
             self.digest, self.evicted_items = Digest(), 0
-            self._tell([], is_told=False)
+            self._retell()
         elif self.digest.tells(unit.id):
             self.digest = self.digest.without(unit.id)
-            self._tell([], is_told=self.notice is not None)
+            self._retell()
+
+    def _retell(self) -> None:
+        """Word the notice anew, after something that had left was taken back."""
+        if self.notice is not None:
+            self._tell([], is_told=self.evicted_items > 0)
+            self.prefix_moves.append("what was left out was taken back")
 
     def _show_latest_user(self) -> None:
         """Show the message whole that is the latest again, now that others are gone."""
-        unit = self.shown.get(self._users[-1][0]) if self._users else None
+        latest = self._latest_user
+        unit = None if latest is None else self.shown.get(latest)
         if unit is not None and unit.rendition == "absent" and not _is_double(unit):
             self.shown.put(_whole(unit))
             self.prefix_moves.append(f"{unit.originals[0].id} is the latest message again")
@@ -226,6 +248,8 @@ class Fold:
         now = copy.copy(self)
         now.shown = self.shown.copy()
         now.prefix_moves = list(self.prefix_moves)
+        now.archive = self.archive.copy()
+        now._recalled = dict(self._recalled)
         now._compact()
         return now
 
@@ -250,18 +274,37 @@ class Fold:
                 self._apply(inside, "the sliding window moved")
         if self.tokens <= self.limit_tokens:
             return
-        lower = descend(self._plan(), self._rules)
+        if self._least_tokens() > self.limit_tokens:
+            self.excess = self._parts(self.shown.live)
+            return
+        lower = self._lowered()
         if lower.fits_limit:
             self.compactions += 1
             self._apply(lower, "compaction")
         else:
-            self.excess = self._parts(lower)
+            self.excess = self._parts(lower.units)
+
+    def _lowered(self) -> Plan:
+        """Return the plan of a compaction, with room for a digest where something left."""
+        plan = self._plan()
+        told = self.notice_tokens - plan.notice_tokens if self.notice else 0
+        lower = descend(
+            dataclasses.replace(plan, reserve_tokens=max(0, told)), self._rules
+        )
+        left = [u for u in lower.units if not u.is_shown and u.kind != "background"]
+        if not left or not self._digest_tokens:
+            return lower
+        draft = digest_of(self.digest, left, self._rules, self._digest_tokens)
+        wanted = self._rules.ruler.text("\n".join(draft.lines))
+        reserve = min(self._digest_tokens, int(wanted * _DIGEST_GROWTH))
+        fuller = descend(dataclasses.replace(plan, reserve_tokens=reserve), self._rules)
+        return fuller if fuller.fits_limit else lower
 
     def _plan(self) -> Plan:
         return Plan(
             units=tuple(self.shown.live),
             fixed_tokens=sum(self.fixed.values()),
-            target_tokens=max(0, self._low_mark() - self._digest_tokens),
+            target_tokens=self._low_mark(),
             limit_tokens=self.limit_tokens,
             current_turn=self.turn,
             notice_tokens=self._rules.ruler.item(notice_item(_MOST_LEFT_OUT)),
@@ -281,9 +324,10 @@ class Fold:
         """
         tokens = sum(self.fixed.values())
         tokens += sum(unit.tokens for unit in self.shown.live if unit.pinned)
-        latest = self.shown.get(self._users[-1][0]) if self._users else None
-        if latest is not None and not latest.pinned:
-            tokens += min(latest.tokens, self.limit_tokens // 2)
+        latest = self._latest_user
+        unit = None if latest is None else self.shown.get(latest)
+        if unit is not None and not unit.pinned:
+            tokens += min(unit.tokens, self.limit_tokens // 2)
         return tokens
 
     def _apply(self, plan: Plan, reason: str) -> None:
@@ -370,7 +414,7 @@ class Fold:
     def _search(self, newest: Unit) -> Search:
         return self.archive.search(
             newest.originals[0].text,
-            users=frozenset(unit_id for unit_id, _ in self._users),
+            users=self._users.keys(),
             live=[unit.items[0].text for unit in self.shown.live[:-1]],
         )
 
@@ -418,16 +462,21 @@ class Fold:
             grown_tokens < self._room_tokens * _LEAST_GROWTH_SHARE
         ):
             return
-        lower = descend(self._plan(), self._rules)
+        lower = self._lowered()
         if lower.fits_limit:
             self.compactions += 1
             self._apply(lower, "compaction")
 
-    def _parts(self, plan: Plan) -> dict[str, int]:
+    def _least_tokens(self) -> int:
+        """Return what no compaction can go below: system prompt, tools and pins."""
+        pinned = sum(unit.tokens for unit in self.shown.live if unit.pinned)
+        return sum(self.fixed.values()) + pinned
+
+    def _parts(self, units: Iterable[Unit]) -> dict[str, int]:
         """Return the sizes of what is left when nothing more can yield."""
         parts = dict(self.fixed)
-        latest = self._users[-1][0] if self._users else None
-        for unit in plan.units:
+        latest = self._latest_user
+        for unit in units:
             if unit.id == latest:
                 name = "latest user message"
             else:
@@ -472,7 +521,6 @@ def _as_shown(unit: Unit, old: Unit) -> Unit:
         sizes=tuple(size for _, size in pairs),
         rendition=old.rendition,
         reason=old.reason,
-        pinned=unit.pinned or old.pinned,
         priority=unit.priority if unit.priority is not None else old.priority,
         refreshed_turn=old.refreshed_turn,
         marks=_marks(old, unit),

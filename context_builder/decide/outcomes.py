@@ -100,21 +100,20 @@ def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
 
 
 def _fate(unit: Unit, index: int) -> tuple[Action, str]:
-    """Return what happened to an item; what came last is what is told."""
+    """Return what happened to an item; of several things the heaviest loss is told."""
     item = unit.originals[index]
     marks = [mark for mark in unit.marks if mark.item_id == item.id]
-    if not unit.is_shown:
-        last = marks[-1] if marks else None
-        if last is not None and last.action == "deduplicated":
-            return last.action, last.reason
-        return "evicted", unit.reason
-    if unit.items[index] is item:
-        told = [mark for mark in marks if mark.action == "repaired"]
-        if told:
-            return "repaired", "; ".join(mark.reason for mark in told)
-        return _pending(unit, item)
-    if marks and marks[-1].action != "repaired":
-        return marks[-1].action, marks[-1].reason
+    repairs = [mark.reason for mark in marks if mark.action == "repaired"]
+    others = [mark for mark in marks if mark.action != "repaired"]
+    if unit.is_shown and unit.items[index] is item:
+        return ("repaired", "; ".join(repairs)) if repairs else _pending(unit, item)
+    action, reason = _loss(unit, others[-1] if others else None)
+    return action, "; ".join([reason, *repairs])
+
+
+def _loss(unit: Unit, last: Mark | None) -> tuple[Action, str]:
+    if last is not None and (unit.is_shown or last.action == "deduplicated"):
+        return last.action, last.reason
     return _BY_RENDITION[unit.rendition], unit.reason
 
 

@@ -35,6 +35,9 @@ class Rung:
     step: Step
     needs_limit: bool = False
     """Only while the plan is over the budget itself, not just over the low mark."""
+    may_be_skipped: bool = True
+    """Whether it is skipped for a small gain. Not where the less important would then
+    outlive the more important."""
 
 
 LADDER: tuple[Rung, ...] = (
@@ -42,7 +45,7 @@ LADDER: tuple[Rung, ...] = (
     Rung(drop_superseded),
     Rung(clear_old_results),
     Rung(shorten_results_over_share),
-    Rung(evict_least_important),
+    Rung(evict_least_important, may_be_skipped=False),
     Rung(clear_current_rounds, needs_limit=True),
     Rung(shorten_current_results, needs_limit=True),
     Rung(evict_current_rounds, needs_limit=True),
@@ -70,6 +73,7 @@ def _walk(plan: Plan, rules: Rules, ladder: tuple[Rung, ...], least_tokens: int)
         if plan.fits or (rung.needs_limit and plan.fits_limit):
             break
         lower = rung.step(plan, rules)
-        if lower.fits or plan.tokens - lower.tokens >= least_tokens:
+        gain_tokens = plan.tokens - lower.tokens
+        if lower.fits or not rung.may_be_skipped or gain_tokens >= least_tokens:
             plan = lower
     return plan

@@ -44,6 +44,10 @@ class Shown:
         index = self._place(unit_id)
         return self.gone.get(unit_id) if index is None else self.live[index]
 
+    def rank(self, unit_id: float) -> int:
+        """Return how many live units stand before this one."""
+        return bisect_left(self._ids, unit_id)
+
     def is_last(self, unit_id: float) -> bool:
         """Say whether nothing live comes after this unit."""
         return not self._ids or self._ids[-1] <= unit_id

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from context_builder.decide.current import latest_user_index
 from context_builder.decide.rules import Rules
 from context_builder.items import Plan
 
@@ -24,9 +25,13 @@ def slide_window(plan: Plan, rules: Rules) -> Plan:
     and background stay.
     """
     first = max(_first_by_turns(plan, rules), _first_by_messages(plan, rules))
+    latest = latest_user_index(plan)
     units = tuple(
         unit.leave_out(_REASON)
-        if index < first and not unit.pinned and unit.kind != "background"
+        if index < first
+        and index != latest
+        and not unit.pinned
+        and unit.kind != "background"
         else unit
         for index, unit in enumerate(plan.units)
     )

@@ -94,7 +94,7 @@ def facts_of(error: object) -> Facts:
 
 
 def members_of(value: object) -> Mapping[str, Any]:
-    """Return the fields of a mapping or of an SDK's object, without running its code."""
+    """Return the fields of a mapping or an SDK's object, without running its code."""
     if isinstance(value, Mapping):
         return value
     fields = getattr(value, "__dict__", None)
@@ -150,7 +150,7 @@ def _look_at_text(value: str | bytes | bytearray, facts: Facts, levels: int) -> 
 
 
 def _body_in(text: str) -> object:
-    """Return the JSON that a text is, or that begins somewhere in it; None: there is none."""
+    """Return the JSON that a text is, or that begins in it; None: there is none."""
     starts = [place for mark in "{[" if (place := text.find(mark)) >= 0]
     for start in sorted(starts):
         try:

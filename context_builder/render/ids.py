@@ -42,7 +42,7 @@ class IdMap:
     def __init__(self, items: Iterable[ContextItem], capabilities: Capabilities) -> None:
         self._fits = _rule(capabilities)
         self._capabilities = capabilities
-        self._taken: set[str] = set()
+        self._origins: dict[str, str] = {}  # the id it was chosen for, by the chosen one
         self._ids: dict[tuple[str, str], str] = {}
         self._asking = ""
         for item in items:
@@ -52,21 +52,14 @@ class IdMap:
     def _choose(self, item_id: str, call_id: str) -> str:
         chosen = self._valid(call_id, call_id)
         attempt = 0
-        while chosen in self._taken and (
-            self._capabilities.ids_are_unique or self._is_foreign(chosen, call_id)
+        while chosen in self._origins and (
+            self._capabilities.ids_are_unique or self._origins[chosen] != call_id
         ):
             attempt += 1
             seed = f"{call_id}\n{item_id}" + (f"\n{attempt}" if attempt > 1 else "")
             chosen = self._valid(f"{call_id}\n", seed)
-        self._taken.add(chosen)
+        self._origins[chosen] = call_id
         return chosen
-
-    def _is_foreign(self, chosen: str, call_id: str) -> bool:
-        """Say whether another call's id was mapped onto this one."""
-        return any(
-            known == chosen and original != call_id
-            for (_, original), known in self._ids.items()
-        )
 
     def _valid(self, call_id: str, seed: str) -> str:
         if self._fits(call_id):

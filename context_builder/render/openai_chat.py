@@ -11,7 +11,7 @@ from typing import Any
 
 from context_builder.errors import AdapterError
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import Content, Part, ToolCall
+from context_builder.messages import Content, FilePart, Part, TextPart, ToolCall
 from context_builder.render.adapter import (
     Capabilities,
     Count,
@@ -142,6 +142,7 @@ class OpenAIChatAdapter:
     ) -> int:
         """Return what the item's messages cost."""
         framing = framing_for(model or _DEFAULT_MODEL)
+        item = _measurable(item)
         said = self._say(item, None)
         pictures = _result_pictures(item) if item.role == "tool" else []
         return sum(
@@ -229,20 +230,42 @@ def say_content(content: Content) -> str | list[dict[str, Any]]:
     return content if isinstance(content, str) else [say_part(part) for part in content]
 
 
+def _measurable(item: ContextItem) -> ContextItem:
+    """Return the item with text in the place of parts that cannot be said.
+
+    Measuring never fails: only what is rendered has to be sayable.
+    """
+    if isinstance(item.content, str) or all(_obstacle(p) is None for p in item.content):
+        return item
+    return item.with_content(
+        tuple(
+            part if _obstacle(part) is None else TextPart(text=f"[{part.type}]")
+            for part in item.content
+        )
+    )
+
+
+def _obstacle(part: Part) -> str | None:
+    """Say why Chat Completions takes no such part; None: it does."""
+    if part.type == "image" and part.file_id is not None:
+        return "Chat Completions takes no picture by file id"
+    if part.type == "file" and part.text is None and part.url is not None:
+        return "Chat Completions takes no file by address"
+    return None
+
+
 def say_part(part: Part) -> dict[str, Any]:
     """Say one part in the form that Chat Completions takes.
 
     Raises:
         AdapterError: If it takes none, such as a file by address.
     """
+    if (obstacle := _obstacle(part)) is not None:
+        raise AdapterError(obstacle, adapter="openai")
     match part.type:
         case "text":
             return {"type": "text", "text": part.text}
         case "image":
-            if part.file_id is not None:
-                raise AdapterError(
-                    "Chat Completions takes no picture by file id", adapter="openai"
-                )
             url = part.url or f"data:{part.media_type or 'image/png'};base64,{part.data}"
             detail = {"detail": part.detail} if part.detail else {}
             return {"type": "image_url", "image_url": {"url": url, **detail}}
@@ -250,20 +273,19 @@ def say_part(part: Part) -> dict[str, Any]:
             sound = {"data": part.data, "format": part.media_type.rpartition("/")[2]}
             return {"type": "input_audio", "input_audio": sound}
         case "file":
-            if part.text is not None:
-                return {"type": "text", "text": part.text}
-            if part.url is not None:
-                raise AdapterError(
-                    "Chat Completions takes no file by address", adapter="openai"
-                )
-            named = {"filename": part.filename} if part.filename else {}
-            if part.file_id is not None:
-                return {"type": "file", "file": {"file_id": part.file_id, **named}}
-            media_type = part.media_type or "application/pdf"
-            data = part.data
-            if part.media_type is not None or data is None:
-                data = f"data:{media_type};base64,{part.data}"
-            return {"type": "file", "file": {"file_data": data, **named}}
+            return _say_file(part)
+
+
+def _say_file(part: FilePart) -> dict[str, Any]:
+    if part.text is not None:
+        return {"type": "text", "text": part.text}
+    named = {"filename": part.filename} if part.filename else {}
+    if part.file_id is not None:
+        return {"type": "file", "file": {"file_id": part.file_id, **named}}
+    data = part.data
+    if part.media_type is not None:
+        data = f"data:{part.media_type};base64,{part.data}"
+    return {"type": "file", "file": {"file_data": data, **named}}
 
 
 def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:

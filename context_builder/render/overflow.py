@@ -8,12 +8,21 @@ not help.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from context_builder.render.error_facts import Facts, facts_of, members_of
 
-__all__ = ["Overflow", "answer_overflow", "is_context_overflow", "overflow_of", "was_cut_silently"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Overflow",
+    "answer_overflow",
+    "is_context_overflow",
+    "overflow_of",
+    "was_cut_silently",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,7 @@ class Overflow:
     limit_tokens: int | None = None
     """What the model can hold, as the vendor states it; None: it names no figure."""
     actual_tokens: int | None = None
-    """The input as the vendor counted it; with the output where only the sum is named."""
+    """The input as the vendor counted it, or its sum with the output."""
     output_tokens: int | None = None
     """The output that was asked for, where it counted and is named."""
 
@@ -32,7 +41,7 @@ def is_context_overflow(error: object) -> bool:
     """Say whether an error means that the request was larger than the model's window.
 
     Args:
-        error: An SDK's exception, a body as data or JSON, an event of a stream, or a text.
+        error: An SDK's exception, a body as data or JSON, a stream's event, or a text.
     """
     return overflow_of(error) is not None
 
@@ -49,23 +58,18 @@ def overflow_of(error: object) -> Overflow | None:
 
 
 def answer_overflow(answer: object) -> Overflow | None:
-    """Return the overflow that an answer tells of: cut at the window, or an error event.
+    """Return the overflow that an answer tells of: it was cut, or holds an error.
 
     What the model said is not looked at.
     """
     if isinstance(answer, list | tuple):
         return next((found for one in answer if (found := answer_overflow(one))), None)
-    error = members_of(answer).get("error")
-    if error:
-        return overflow_of(answer)
-    return Overflow() if _CUT_AT_WINDOW in facts_of_answer(answer) else None
-
-
-def facts_of_answer(answer: object) -> frozenset[str]:
-    """Return the codes of an answer: why it stopped, what kind of event it is."""
     if isinstance(answer, str | bytes):
-        return frozenset()
-    return frozenset(facts_of(answer).codes)
+        return None
+    fields = members_of(answer)
+    if fields.get("error") or members_of(fields.get("response")).get("error"):
+        return overflow_of(answer)
+    return Overflow() if _CUT_AT_WINDOW in facts_of(answer).codes else None
 
 
 def was_cut_silently(
@@ -83,7 +87,7 @@ def was_cut_silently(
         return False
     if prompt >= window_tokens - max(8, window_tokens // 100):
         return True
-    # Fewer than we counted alone means nothing: older versions leave out what is cached.
+    # Fewer than we counted means nothing: older versions leave out what is cached.
     return estimated_tokens is not None and estimated_tokens > window_tokens
 
 
@@ -108,6 +112,7 @@ _OTHER_CODES = frozenset(
 
 _OTHER = re.compile(
     r"rate.?limit|tokens? per (?:min|hour|day)|\btpm\b|too many requests|\bquota\b"
+    r"|too many tokens, please wait"
     r"|max_tokens is too large: [\d,]+\. this model supports"
     r"|supports at most [\d,]+ completion tokens"
     r"|maximum allowed number of output tokens"
@@ -144,24 +149,34 @@ _CODES = frozenset(
 _NUMBER = r"(?:\d{1,3}(?:[,_\u00a0\u202f]\d{3})+|\d+)"
 _PATTERNS = tuple(
     re.compile(
-        re.sub(r"<([LAOS])>", rf"(?P<\1>{_NUMBER})", pattern), re.IGNORECASE | re.DOTALL
+        re.sub("<([LAOS])>", lambda name: f"(?P<{name[1]}>{_NUMBER})", pattern),
+        re.IGNORECASE | re.DOTALL,
     )
     # <L> limit, <A> input, <O> output, <S> the sum of both.
     for pattern in (
-        r"maximum context length is <L> tokens.{0,40}?requested(?: about)? <S> tokens"
-        r".{0,200}?<O> in the (?:completion|output)",
+        r"\(<O> > <L> - <A>\)",
+        (
+            r"context length is <L> tokens.{0,40}?requested(?: about)? <S> tokens"
+            r".{0,200}?<O> in the (?:completion|output)"
+        ),
         r"maximum context length is <L> tokens and your request has <A> input tokens",
-        r"maximum context length is <L> tokens.{0,200}?requested <O> output tokens"
-        r".{0,60}?<A> input tokens",
-        r"maximum context length is <L> tokens.{0,200}?"
-        r"(?:resulted in|requested(?: about)?) <A> tokens",
+        (
+            r"maximum context length is <L> tokens.{0,200}?requested <O> output tokens"
+            r".{0,60}?<A> input tokens"
+        ),
+        (
+            r"maximum context length is <L> tokens.{0,200}?"
+            r"(?:resulted in|requested(?: about)?) <A> tokens"
+        ),
         r"maximum context length is <L> tokens",
         r"limit of <L> tokens.{0,200}?resulted in <A>",
         r"exceeds? the (?:configured )?limit of <L> tokens",
         r"prompt is too long: <A> tokens > <L> maximum",
         r"context limit: <A> \+ <O> > <L>",
-        r"input token count \(?<A>\)? exceeds the maximum number of tokens allowed "
-        r"\(?<L>",
+        (
+            r"input token count \(?<A>\)? exceeds the maximum number of tokens allowed "
+            r"\(?<L>"
+        ),
         r"contains <A> tokens.{0,200}?model with <L>",
         r"cannot exceed <L> - received <A>",
         r"range of input length should be \[1, ?<L>\]",
@@ -192,20 +207,26 @@ _PATTERNS = tuple(
         r"model's maximum context (?:length|limit)",
         r"is longer than the model's context length",
         r"context[ _-]?overflow",
-        r"(?:exceed|too long|too large|longer than|larger than|beyond|greater than)"
-        r"[^.\n]{0,60}context[ _-](?:length|window|limit|size)",
-        r"context[ _-](?:length|window|limit|size)[^.\n]{0,60}"
-        r"(?:exceed|overflow|too long|too large|too small)",
+        (
+            r"(?:exceed|too long|too large|longer than|larger than|beyond|greater than)"
+            r"[^.\n]{0,60}context[ _-](?:length|window|limit|size)"
+        ),
+        (
+            r"context[ _-](?:length|window|limit|size)[^.\n]{0,60}"
+            r"(?:exceed|overflow|too long|too large|too small)"
+        ),
     )
 )
-"""In this order: the first that matches states the figures, the plain ones come last."""
+"""In this order: the first that matches states the figures; plain ones come last."""
 
 
 def _stated(text: str) -> Overflow | None:
     for pattern in _PATTERNS:
         found = pattern.search(text)
         if found is not None:
-            return _read({name: _number(said) for name, said in found.groupdict().items()})
+            return _read(
+                {name: _number(said) for name, said in found.groupdict().items()}
+            )
     return None
 
 

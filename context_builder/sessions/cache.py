@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionCache"]
 
-LONGEST_SLEEPER = 1_000
+LONGEST_SLEEPER = 400
 """Entries; a longer session is not put to sleep but dropped: reading it again in a
 thread is better than compressing it in an event loop."""
 
@@ -47,7 +47,7 @@ class _Sleeping:
     def wake(self, make: Callable[[Journal], Session]) -> Session:
         session = make(self.journal)
         for entry in json.loads(zlib.decompress(self.entries)):
-            session.replay(entry_from_dict(entry))
+            session.replay(0, entry_from_dict(entry))
         return session
 
 

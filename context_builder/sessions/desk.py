@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import StoreError
 from context_builder.logs import log_event
 from context_builder.sessions import flow
 from context_builder.sessions.codec import DamagedError, RecordCodec, to_json
-from context_builder.sessions.flow import Flow, Pause, drive
+from context_builder.sessions.flow import Flow, Pause, Work, drive
 from context_builder.sessions.gate import Gate
 from context_builder.sessions.journal import Journal
 from context_builder.sessions.leases import Leases, conflict
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from context_builder.sessions.telemetry import Telemetry
 
 __all__ = ["Desk"]
+
+LONG = 200
+"""Records; more of them are read in a thread, not in an event loop."""
 
 
 class Desk:
@@ -130,7 +134,10 @@ class Desk:
             if stored is None or stored.version < lease.version:
                 message = f"session {lease.key.session_id!r} vanished from the store"
                 raise StoreError(message)
-            session.restore(stored)
+            if len(stored.records) > LONG:
+                yield Work(partial(session.restore, stored))
+            else:
+                session.restore(stored)
         turn = Turn(
             lease,
             session.journal,

@@ -32,7 +32,7 @@ __all__ = ["FileSession", "importable", "load_session", "save_session"]
 
 AnyPath = str | os.PathLike[str]
 
-_ANY_BUDGET = 2**40
+_ANY_BUDGET = 10**9
 """A budget, in tokens, that no session exceeds: nothing is built of it."""
 
 

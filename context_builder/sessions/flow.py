@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         StoredRecords,
     )
 
-__all__ = ["Call", "Flow", "Pause", "adrive", "drive"]
+__all__ = ["Call", "Flow", "Pause", "Work", "adrive", "drive"]
 
 T = TypeVar("T")
 
@@ -43,7 +43,16 @@ class Pause:
     seconds: float
 
 
-Flow = Generator[Call | Pause, Any, T]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Work:
+    """A wish to have something done that takes long enough to hold up an event loop."""
+
+    function: Callable[[], Any]
+
+
+Step = Call | Pause | Work
+
+Flow = Generator[Step, Any, T]
 """Steps that end in a `T`."""
 
 
@@ -63,11 +72,13 @@ def drive(flow: Flow[T], store: Store) -> T:
         return result
 
 
-def _carry_out(step: Call | Pause, store: Store) -> Any:
+def _carry_out(step: Step, store: Store) -> Any:
     if isinstance(step, Pause):
         if step.seconds > 0:
             time.sleep(step.seconds)
         return None
+    if isinstance(step, Work):
+        return step.function()
     return getattr(store, step.method)(*step.args, **step.named)
 
 
@@ -79,7 +90,7 @@ async def adrive(flow: Flow[T], store: Store) -> T:
     caller does at its end.
     """
     driver = _AsyncDriver(store)
-    proceed: Callable[[], Call | Pause] = lambda: next(flow)  # noqa: E731
+    proceed: Callable[[], Step] = lambda: next(flow)  # noqa: E731
     try:
         while True:
             step = proceed()
@@ -96,11 +107,11 @@ async def adrive(flow: Flow[T], store: Store) -> T:
         return result
 
 
-def _sending(flow: Flow[T], answer: Any) -> Callable[[], Call | Pause]:
+def _sending(flow: Flow[T], answer: Any) -> Callable[[], Step]:
     return lambda: flow.send(answer)
 
 
-def _throwing(flow: Flow[T], error: BaseException) -> Callable[[], Call | Pause]:
+def _throwing(flow: Flow[T], error: BaseException) -> Callable[[], Step]:
     return lambda: flow.throw(error)
 
 
@@ -110,9 +121,12 @@ class _AsyncDriver:
         self.cancelled: asyncio.CancelledError | None = None
         """A cancellation that nobody has been told yet."""
 
-    async def carry_out(self, step: Call | Pause) -> Any:
+    async def carry_out(self, step: Step) -> Any:
+        if isinstance(step, Work):
+            return await self._to_the_end(asyncio.to_thread(step.function))
         if isinstance(step, Call):
-            return await self._call(step)
+            method = getattr(self._store, f"a{step.method}")
+            return await self._to_the_end(method(*step.args, **step.named))
         if self.cancelled is not None:
             told, self.cancelled = self.cancelled, None
             raise told
@@ -120,15 +134,14 @@ class _AsyncDriver:
             await asyncio.sleep(step.seconds)
         return None
 
-    async def _call(self, step: Call) -> Any:
-        method = getattr(self._store, f"a{step.method}")
-        call = asyncio.ensure_future(method(*step.args, **step.named))
-        while not call.done():
+    async def _to_the_end(self, begun: Coroutine[Any, Any, Any]) -> Any:
+        task = asyncio.ensure_future(begun)
+        while not task.done():
             try:
-                await asyncio.wait([call])
+                await asyncio.wait([task])
             except asyncio.CancelledError as error:
                 self.cancelled = error
-        return call.result()
+        return task.result()
 
 
 # --- what a store can be asked, with types --------------------------------------------

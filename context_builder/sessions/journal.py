@@ -23,7 +23,7 @@ from context_builder.sessions.codec import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from context_builder.sessions.store import StoredRecords
 
@@ -139,10 +139,13 @@ class Journal:
 
     # --- in ---------------------------------------------------------------------------
 
-    def read(self, stored: StoredRecords) -> Iterable[tuple[int, LogEntry]]:
-        """Take in what the store has, and yield the entries, each with its `at`.
+    def read(
+        self, stored: StoredRecords, take: Callable[[int, LogEntry], None]
+    ) -> tuple[Damage, ...]:
+        """Take in what the store has; each entry is given to `take`, with its `at`.
 
-        What cannot be read is set aside, and named in `damage`.
+        Returns:
+            What could not be read or taken; it is set aside, and also in `damage`.
 
         Raises:
             StoreError: If it is of a later version, or its key is not here.
@@ -152,16 +155,26 @@ class Journal:
         for position, record in enumerate(stored.records, stored.since):
             try:
                 body = self.codec.decode(record, position=position)
-                entry = _entry_in(body)
+                self._take_in(body, take)
             except DamagedError as error:
                 damage.append(Damage(position, str(error)))
-                continue
-            if entry is None:
-                self._take_note(body.get("note"))
-            else:
-                yield int(body.get("at", 0)), entry
         self.version = stored.version
         self.damage += tuple(damage)
+        return tuple(damage)
+
+    def _take_in(
+        self, body: dict[str, Any], take: Callable[[int, LogEntry], None]
+    ) -> None:
+        entry = _entry_in(body)
+        if entry is None:
+            self._take_note(body.get("note"))
+            return
+        at = body.get("at")
+        try:
+            take(at if isinstance(at, int) else 0, entry)
+        except InvalidItemError:
+            message = "it speaks of what was lost before it"
+            raise DamagedError(message) from None
 
     def _take_note(self, note: Any) -> None:
         if not isinstance(note, dict):

@@ -54,8 +54,8 @@ class Leases:
             StoreError: If the store cannot be asked.
         """
         pause_seconds = FIRST_PAUSE_SECONDS
+        owner = uuid.uuid4().hex
         while True:
-            owner = uuid.uuid4().hex
             lease = yield from flow.acquire(key, owner, self._lease_seconds)
             if lease is not None:
                 self._watch(lease)

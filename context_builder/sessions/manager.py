@@ -78,7 +78,7 @@ class SessionManager:
         store: str | Store | None = "memory:",
         namespace: str = "default",
         max_sessions: int = 10_000,
-        max_awake: int = 256,
+        max_awake: int = 64,
         idle_seconds: float | None = 3_600.0,
         lease_seconds: float = 15.0,
         wait_seconds: float = 20.0,
@@ -374,10 +374,15 @@ class SessionManager:
             gate.leave(key)
 
 
-def _store_of(store: str | Store | None) -> Store:
+def _store_of(store: object) -> Store:
     if store is None:
         return MemoryStore(keeps_forgotten=False)
-    return open_store(store) if isinstance(store, str) else store
+    if isinstance(store, str):
+        return open_store(store)
+    if not isinstance(store, Store):
+        message = f"store must be a URL or a Store, not {type(store).__name__}"
+        raise InvalidItemError(message, field="store")
+    return store
 
 
 def _require_positive(**settings: float) -> None:

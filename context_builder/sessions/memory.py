@@ -66,7 +66,7 @@ class MemoryStore(Twins):
             kept = self._kept.get(key)
             if kept is None:
                 kept = self._kept[key] = _Kept(uuid.uuid4().hex, now, now)
-            if kept.owner is not None and kept.until > now:
+            if kept.owner not in {None, owner} and kept.until > now:
                 return None
             kept.owner, kept.until = owner, now + lease_seconds
             kept.token += 1

@@ -55,7 +55,8 @@ SELECT %(namespace)s, %(id)s, %(incarnation)s, %(owner)s,
        clock_timestamp() + %(seconds)s * interval '1 second' FROM quick
 ON CONFLICT (namespace, session_id) DO UPDATE
 SET owner = excluded.owner, token = s.token + 1, lease_until = excluded.lease_until
-WHERE s.owner IS NULL OR s.lease_until <= clock_timestamp()
+WHERE s.owner IS NULL OR s.owner = excluded.owner
+   OR s.lease_until <= clock_timestamp()
 RETURNING token, incarnation, version
 """
 RENEW = """

@@ -34,7 +34,8 @@ ACQUIRE = Script(
     NOW
     + """
 local head = redis.call('HMGET', KEYS[1], 'owner', 'until', 'incarnation')
-if head[1] and head[1] ~= '' and tonumber(head[2]) > now then return false end
+local is_taken = head[1] and head[1] ~= '' and head[1] ~= ARGV[1]
+if is_taken and tonumber(head[2]) > now then return false end
 local incarnation = head[3]
 if not incarnation then
   incarnation = ARGV[3]

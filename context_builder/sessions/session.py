@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from context_builder.builder import ContextBuilder, SystemPrompt
 from context_builder.collect import read_tools
 from context_builder.errors import (
-    InvalidItemError,
     SessionCorruptedError,
     StoreError,
 )
@@ -54,7 +53,7 @@ class Session(ContextBuilder):
         redactor: Redactor | None = None,
         **settings: Any,
     ) -> None:
-        self._key = key
+        self._session_key = key
         self._journal = journal
         self._redactor = redactor
         self._turn: Turn | None = None
@@ -68,12 +67,12 @@ class Session(ContextBuilder):
     @property
     def session_id(self) -> str:
         """The id that the session was opened under."""
-        return self._key.session_id
+        return self._session_key.session_id
 
     @property
     def namespace(self) -> str:
         """Whose session it is."""
-        return self._key.namespace
+        return self._session_key.namespace
 
     @property
     def is_new(self) -> bool:
@@ -125,6 +124,7 @@ class Session(ContextBuilder):
             InvalidItemError: If it is neither text nor a callable.
         """
         with self._lock:
+            self._open_turn()
             logged = super().add_system_prompt(prompt)
             self._journal.note(prompt=_OWN)
             self._has_own_settings |= callable(prompt)
@@ -137,6 +137,7 @@ class Session(ContextBuilder):
             InvalidItemError: If one has no name, or two have the same.
         """
         with self._lock:
+            self._open_turn()
             super().set_tools(tools)
             self._journal.note(tools=_OWN)
 
@@ -147,6 +148,7 @@ class Session(ContextBuilder):
             InvalidItemError: If a name is no setting, or no budget is left.
             UnknownModelError: If the model's window is not known.
         """
+        self._open_turn()
         super().configure(**changes)
         self._has_own_settings = True
 
@@ -165,7 +167,7 @@ class Session(ContextBuilder):
     @property
     def key(self) -> SessionKey:
         """The session's name, its namespace included."""
-        return self._key
+        return self._session_key
 
     @property
     def journal(self) -> Journal:
@@ -190,11 +192,8 @@ class Session(ContextBuilder):
             SessionCorruptedError: If nothing of it can be read.
             StoreError: If it is of a later version, or its key is not here.
         """
-        damaged = len(self._journal.damage)
         with self._lock:
-            for at, entry in self._journal.read(stored):
-                self.replay(entry, at=at)
-        news = self._journal.damage[damaged:]
+            news = self._journal.read(stored, self.replay)
         if news and len(news) == stored.version:
             message = (
                 f"nothing of session {self.session_id!r} can be read; record "
@@ -217,13 +216,15 @@ class Session(ContextBuilder):
             if self._turn is not None:
                 self._turn.is_over = True
 
-    def replay(self, entry: LogEntry, *, at: int = 0) -> None:
-        """Take in an entry that is in the store already."""
+    def replay(self, at: int, entry: LogEntry) -> None:
+        """Take in an entry that is in the store already; `at` items came before it.
+
+        Raises:
+            InvalidItemError: If it speaks of an item that was lost.
+        """
         self._is_replaying = True
         try:
             replay(self._append, self._log, at, entry)
-        except InvalidItemError:
-            pass  # it changes an item that was lost, and lost with it
         finally:
             self._is_replaying = False
 

@@ -70,7 +70,7 @@ INSERT INTO sessions VALUES (NULL, :namespace, :id, :incarnation, 0, :now, :now,
                              :owner, 1, :until)
 ON CONFLICT (namespace, session_id) DO UPDATE
 SET owner = :owner, token = token + 1, lease_until = :until
-WHERE owner IS NULL OR lease_until <= :now
+WHERE owner IS NULL OR owner = :owner OR lease_until <= :now
 RETURNING token, incarnation, version
 """
 _RENEW = """

@@ -132,6 +132,7 @@ class SQLiteFile:
     def _connect(self) -> sqlite3.Connection:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.touch(0o600)  # what is new is for its owner's eyes
         except OSError as error:
             raise self._failed(error) from error
         db = sqlite3.connect(

@@ -139,7 +139,10 @@ class Store(Protocol):
     def acquire(
         self, key: SessionKey, *, owner: str, lease_seconds: float
     ) -> Lease | None:
-        """Return a lease that fences off all earlier ones; None if it is taken."""
+        """Return a lease that fences off all earlier ones; None if it is taken.
+
+        Whoever has it and asks again, because the answer was lost, gets it.
+        """
 
     def renew(self, lease: Lease, *, lease_seconds: float) -> bool:
         """Make a lease last from now; False if it is not the latest any more."""

@@ -7,6 +7,7 @@ before anybody speaks of a conflict.
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import time
 from typing import TYPE_CHECKING
@@ -94,13 +95,21 @@ class Turn:
             self._line.leave(self)
 
     async def aclose(self, session: Session, error: BaseException | None) -> None:
-        """End the block, as `close`, even if this task is being cancelled."""
+        """End the block, as `close`, to its end even if this task is cancelled."""
         session.seal()
-        try:
-            await self._line.aenter(self, wait_seconds=None)
-        except BaseException:
-            await adrive(self._leases.give_back(self._lease), self._store)
-            raise
+        closing = asyncio.ensure_future(self._aclose(error))
+        cancelled = None
+        while not closing.done():
+            try:
+                await asyncio.wait([closing])
+            except asyncio.CancelledError as told:
+                cancelled = told
+        closing.result()
+        if cancelled is not None:
+            raise cancelled
+
+    async def _aclose(self, error: BaseException | None) -> None:
+        await self._line.aenter(self, wait_seconds=None)
         try:
             await adrive(self._close(error), self._store)
         finally:

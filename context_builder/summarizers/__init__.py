@@ -6,7 +6,12 @@ accepted, and what it covers stays in the log.
 
 from context_builder.summarizers.breaker import Attempt, breaker_state, may_ask
 from context_builder.summarizers.drive import adrive, drive
-from context_builder.summarizers.flow import SummaryFlow, request_for, summary_flow
+from context_builder.summarizers.flow import (
+    SummaryFlow,
+    items_tokens,
+    request_for,
+    summary_flow,
+)
 from context_builder.summarizers.guard import SummaryGuard
 from context_builder.summarizers.openai import OpenAISummarizer
 from context_builder.summarizers.prepare import Prepared, Snapshot, aprepare, prepare
@@ -41,6 +46,7 @@ __all__ = [
     "aprepare",
     "breaker_state",
     "drive",
+    "items_tokens",
     "may_ask",
     "prepare",
     "prompt_messages",

@@ -40,7 +40,7 @@ _ERROR = _one_of(
     r"error\s+(?:code|\d{3}|while|during|generating|calling)\b",
     r"traceback \(most recent",
     r"(?:http|status|code)\D{0,12}[45]\d\d\b",
-    r"[45]\d\d\s+[a-z]",
+    r"[45]\d\d\s+(?:internal|bad|service|gateway|too many|unauth|forbidden|not found)",
     r"(?:backend|server|upstream|service|gateway)\s+(?:error|[45]\d\d)\b",
     r"internal server error|bad gateway|bad request|gateway time-?out",
     r"service (?:temporarily )?unavailable|too many requests|unauthorized",

@@ -7,10 +7,11 @@ at the same places. Nobody is asked twice about the same messages.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from context_builder.summarizers.settings import SummaryPolicy
 
 __all__ = ["Attempt", "BreakerState", "breaker_state", "may_ask"]

@@ -7,12 +7,13 @@ too late is dropped. Nothing that it raises gets out; a cancellation passes thro
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import logging
 import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING
 
 from context_builder.errors import SummarizerError
@@ -93,8 +94,8 @@ def _answer(
     future = _begin(functools.partial(summarizer.summarize, request))
     try:
         return future.result(left_seconds)
-    except Exception as error:  # whatever it raises
-        return error if future.done() else _late()
+    except TimeoutError:
+        return _late()
 
 
 async def _aanswer(
@@ -102,9 +103,9 @@ async def _aanswer(
 ) -> str | Exception:
     if left_seconds <= 0:
         return _late()
-    waiting: asyncio.Future[str]
+    waiting: asyncio.Future[str | Exception]
     if isinstance(summarizer, AsyncSummarizer):
-        waiting = asyncio.ensure_future(summarizer.asummarize(request))
+        waiting = asyncio.ensure_future(_awaited(summarizer, request))
     else:
         call = functools.partial(summarizer.summarize, request)
         waiting = asyncio.wrap_future(_begin(call))
@@ -118,34 +119,49 @@ async def _aanswer(
         return _late()
     if waiting.cancelled():
         return SummarizerError("the summariser's own call was cancelled")
-    error = waiting.exception()
-    if error is None:
-        return waiting.result()
-    if isinstance(error, Exception):
-        return error
-    raise error
+    return waiting.result()
 
 
-def _begin(call: Callable[[], str]) -> Future[str]:
+async def _awaited(
+    summarizer: AsyncSummarizer, request: SummaryRequest
+) -> str | Exception:
+    try:
+        return await summarizer.asummarize(request)
+    except (Exception, SystemExit) as error:
+        return _as_exception(error)
+
+
+def _begin(call: Callable[[], str]) -> Future[str | Exception]:
     """Start a call in a thread that nobody has to wait for, with the same context."""
-    future: Future[str] = Future()
+    future: Future[str | Exception] = Future()
     context = contextvars.copy_context()
 
     def run() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
         try:
-            answer = context.run(call)
-        except BaseException as error:  # raised again by who waits
-            future.set_exception(error)
-        else:
+            answer: str | Exception = context.run(call)
+        except BaseException as error:  # a thread has nobody else to tell
+            answer = _as_exception(error)
+        with contextlib.suppress(InvalidStateError):  # given up before it began
             future.set_result(answer)
 
-    threading.Thread(target=run, name="context-builder-summary", daemon=True).start()
+    thread = threading.Thread(target=run, name="context-builder-summary", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:  # no more threads, or the program is ending
+        future.set_result(error)
     return future
 
 
-def _drop(waiting: asyncio.Future[str]) -> None:
+def _as_exception(error: BaseException) -> Exception:
+    """Return what a summariser raised; not even an exit of its own ends the caller."""
+    if isinstance(error, Exception):
+        return error
+    made = SummarizerError(f"the summariser ended with {type(error).__name__}")
+    made.__cause__ = error
+    return made
+
+
+def _drop(waiting: asyncio.Future[str | Exception]) -> None:
     """Let go of an answer that nobody waits for; what it raises concerns nobody."""
     waiting.add_done_callback(lambda late: late.cancelled() or late.exception())
     waiting.cancel()

@@ -216,10 +216,9 @@ def _chunks(request: SummaryRequest) -> list[tuple[ContextItem, ...]]:
 
     Room is left for the largest summary that a chunk may have to extend.
     """
-    room = conversation_tokens(request)
-    if request.former:
-        room += request.count(request.former)
-    room -= request.max_tokens
+    first = conversation_tokens(request)
+    later = conversation_tokens(dataclasses.replace(request, former=None))
+    room = min(first, later - request.max_tokens)
     chunks: list[list[ContextItem]] = [[]]
     taken = 0
     for group in grouped(request.items):

@@ -12,6 +12,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from context_builder.unicode import repair_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -70,7 +72,7 @@ Polish: można tego przez jestem ten po od chcę które
 Turkish: ve bir bu da de için ile ne mi var ben benim daha çok ama lütfen
 Turkish: olan gibi neden hangi istiyorum olarak
 """
-"""The commonest words of languages in Latin script; a language may have several lines."""
+"""The commonest words of languages in Latin script, in one or more lines each."""
 
 
 def _word_lists() -> Mapping[str, frozenset[str]]:
@@ -135,5 +137,6 @@ def _sample(texts: Iterable[str]) -> str:
     for text in reversed(list(texts)):
         words = " ".join(re.findall(r"[^\s<>\"`{}\[\]|]+", _CODE.sub(" ", text)))
         if _LETTER.search(words):
-            return json.dumps(words[:_SAMPLE_CHARS].strip(), ensure_ascii=False)
+            sample = repair_text(words)[:_SAMPLE_CHARS].strip()
+            return json.dumps(sample, ensure_ascii=False)
     return ""

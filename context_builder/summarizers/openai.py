@@ -180,14 +180,14 @@ class OpenAISummarizer:
     def _steps(self, request: SummaryRequest, base_url: str) -> Steps:
         """Ask in the best format that the endpoint takes; remember which that is."""
         formats = self._formats
-        for number, form in enumerate(formats):
-            answer = yield self._arguments(request, form, base_url)
+        while True:
+            answer = yield self._arguments(request, formats[0], base_url)
             if not isinstance(answer, Exception):
-                self._formats = formats[number:]
+                self._formats = formats
                 return _read(answer)
-            if form == formats[-1] or not _may_be_the_format(answer):
+            if len(formats) == 1 or not _may_be_the_format(answer):
                 raise answer
-        raise SummarizerError("no format of the answer is left to ask for")
+            formats = formats[1:]
 
     def _arguments(
         self, request: SummaryRequest, form: AnswerFormat, base_url: str
@@ -232,8 +232,10 @@ def _own_error(error: Exception) -> Exception:
     return SummarizerError(f"the summariser's endpoint {said}")
 
 
-def _read(answer: ChatCompletion) -> SummaryText:
+def _read(answer: ChatCompletion | str) -> SummaryText:
     """Read an answer, and what the endpoint says of it."""
+    if isinstance(answer, str):  # what a proxy says in place of the endpoint
+        return SummaryText(answer)
     usage = answer.usage
     choice = answer.choices[0] if answer.choices else None
     content = (choice.message.content or "") if choice else ""

@@ -8,18 +8,21 @@ it in first asks whether that still holds.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from context_builder.summarizers.drive import adrive, drive
 from context_builder.summarizers.flow import items_tokens, summary_flow
+from context_builder.summarizers.protocol import (
+    SummaryRequest,
+    SummaryResult,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from context_builder.items import ContextItem
     from context_builder.summarizers.protocol import (
         AnySummarizer,
-        SummaryRequest,
-        SummaryResult,
     )
     from context_builder.summarizers.settings import SummaryPolicy
 

@@ -93,6 +93,8 @@ _ANSWER_FACTOR = 1.5
 _FRAME_TOKENS = 128
 _LEAST_ROOM_TOKENS = 200
 _HALF = 2
+_FORMER_PART = 4
+"""A former summary takes at most this part of the window."""
 
 
 def shown_items(items: Iterable[ContextItem]) -> tuple[ContextItem, ...]:
@@ -131,7 +133,7 @@ def block_of(
         most_tokens: Most that any text takes.
     """
     result_tokens = max(MIN_TOKENS, min(result_tokens, most_tokens))
-    text = repair_text(described(item))
+    text = described(item)
     if item.role == "tool":
         said = shorten_text(text, result_tokens, count)
     elif item.role == "user":
@@ -147,7 +149,7 @@ def block_of(
 
 def _escaped(text: str) -> str:
     """Return a text that can neither close nor open a frame."""
-    return _TAGS.sub(r"<\\", text)
+    return _TAGS.sub(r"<\\", repair_text(text))
 
 
 def _speaker(item: ContextItem) -> str:
@@ -165,10 +167,16 @@ def _speaker(item: ContextItem) -> str:
 def conversation_tokens(request: SummaryRequest) -> int:
     """Return what the messages of a request may take in the summariser's window."""
     fixed = request.count(_INSTRUCTIONS) + request.count(request.language_hint)
-    former = request.count(request.former) if request.former else 0
+    former = request.count(_former(request))
     answer = int(request.max_tokens * _ANSWER_FACTOR)
     room = request.window_tokens - answer - fixed - former - _FRAME_TOKENS
     return max(_LEAST_ROOM_TOKENS, room)
+
+
+def _former(request: SummaryRequest) -> str:
+    """Return the former summary, cut only where it was made for a larger window."""
+    text = _escaped(request.former or "")
+    return shorten_text(text, request.window_tokens // _FORMER_PART, request.count)
 
 
 def _conversation(request: SummaryRequest) -> str:
@@ -224,8 +232,8 @@ def prompt_text(request: SummaryRequest) -> str:
 
 def _data(request: SummaryRequest) -> str:
     parts = []
-    if request.former:
-        former = _escaped(repair_text(request.former))
+    former = _former(request)
+    if former:
         parts.append(f"<former-record>\n{former}\n</former-record>")
     parts.append(f"<conversation>\n{_conversation(request)}\n</conversation>")
     words = max(1, int(request.max_tokens * _WORDS_PER_TOKEN))

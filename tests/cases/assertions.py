@@ -7,6 +7,7 @@ what it is about (a build, a count or the whole run) and the value that the case
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import re
 from collections import Counter
@@ -25,6 +26,7 @@ from tests.cases.damage_assertions import (
 from tests.cases.results import Built, Counted, NotYet, Run, need
 from tests.cases.rules import broken_pairs, wrong
 from tests.cases.run_assertions import RUN_ASSERTIONS
+from tests.cases.sending import VendorError
 from tests.cases.view import View, leaves
 from tests.recount import o200k, recount
 
@@ -185,6 +187,8 @@ def equals_build(built: Built, other: Json, run: Run) -> None:
 
 _KINDS: Mapping[str, tuple[type[Exception], ...]] = {
     "budget_error": (BudgetExceededError,),
+    "context_overflow": (BudgetExceededError,),
+    "provider_error": (VendorError,),
 }
 
 
@@ -250,12 +254,16 @@ def one_of(built: Built, outcomes: Json, run: Run) -> None:
 
 def provider_calls(built: Built, value: Json, run: Run) -> None:
     """So many requests were made of the vendor."""
-    raise NotYet(door="a call with recovery")
+    need(len(built.sent) == value.get("equals", len(built.sent)), built.sent, value)
+    need(len(built.sent) <= value.get("max", len(built.sent)), built.sent, value)
 
 
 def shrinks_each_call(built: Built, value: Json, run: Run) -> None:
     """Each request is smaller than the one before."""
-    raise NotYet(door="a call with recovery")
+    sizes = [recount(request) for request in built.sent]
+    need(sizes, f"{built.name} sent nothing")
+    pairs = itertools.pairwise(sizes)
+    need(all(later < former for former, later in pairs), built.name, sizes)
 
 
 # --- which assertion is about what ----------------------------------------------------

@@ -52,6 +52,8 @@ class Built:
     report: Report | None = None
     error: Exception | None = None
     summarizer_calls: int = 0
+    sent: tuple[Mapping[str, Any], ...] = ()
+    """Every request that was made of the vendor, where the step was to send."""
 
     @property
     def view(self) -> View:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import json
 from typing import TYPE_CHECKING, Any
 
+from context_builder.render.overflow import is_context_overflow
 from tests.cases.results import NotYet, Run, need, stored_form
+from tests.cases.sending import VendorError
 from tests.cases.words import WORDS
 
 if TYPE_CHECKING:
@@ -97,7 +100,12 @@ def summarizer_prompt(run: Run, asked: Json) -> None:
 
 def classify(run: Run, value: Json) -> None:
     """Every error of a list is told to be an overflow, or to be none."""
-    raise NotYet(door=f"telling {value['all']} from others")
+    errors = run.case["input"][value["all"]]
+    need(errors, f"no {value['all']}")
+    for body in errors:
+        for error in (body, {"error": body}, json.dumps(body), VendorError(body)):
+            told = is_context_overflow(error)
+            need(told == (value["as"] == "overflow"), error, told)
 
 
 def live_sessions(run: Run, value: Json) -> None:

@@ -25,6 +25,7 @@ from context_builder import (
 )
 from tests.cases.expand import expand, filled_in
 from tests.cases.results import Built, Counted, NotYet, Run, stored_form
+from tests.cases.sending import send
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -263,6 +264,24 @@ class _Runner:
         """Keep a count under its name."""
         seconds = time.perf_counter() - started
         self.run.counted[op["as"]] = Counted(op["as"], tokens, seconds)
+
+    def do_send(self, op: Json) -> None:
+        if self.provider != self.vendor:
+            return
+        ctx, model = self.run.ctx, self.run.model
+        sent, error = send(ctx, self.vendor, model, self.run.case, op["responses"])
+        self.run.built.append(
+            Built(
+                op["as"],
+                self.vendor,
+                own=True,
+                budget_tokens=ctx.budget_tokens,
+                seconds=0,
+                request=sent[-1],
+                error=error,
+                sent=tuple(sent),
+            )
+        )
 
     def do_build_sweep(self, op: Json) -> None:
         for budget in op["budgets"]:

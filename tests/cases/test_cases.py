@@ -12,7 +12,6 @@ DECISION = "the decision tier"
 SESSIONS = "sessions"
 
 LATER: dict[str, str] = {
-    "d17": OUTPUT,  # the call with recovery, and telling overflow errors from others
     "d19": SESSIONS,
     "d20": SESSIONS,
 }

@@ -139,9 +139,12 @@ def _tools_take_room(run: Run) -> None:
     tokens = recount_tools(few.request["tools"])
     need(800 * 0.8 <= tokens <= 1_500, tokens)  # the recount is a lower bound
     bare = ContextBuilder(context_window=run.case["input"]["window"])
-    bare.add_turn(run.ctx.items)
-    more = bare.request(run.vendor, model=run.model)
-    need(len(more["messages"]) > len(few.request["messages"]))
+    most = 0
+    for item in run.ctx.items:
+        bare.add_turn([item])
+        request = bare.request(run.vendor, model=run.model)
+        most = max(most, len(request["messages"]))
+    need(most > len(few.request["messages"]), most)
 
 
 def _text_goes_out_unchanged(run: Run) -> None:
@@ -219,6 +222,14 @@ def _logs_hold_sizes_only(run: Run) -> None:
         need(not texts & {str(value) for value in record.__dict__.values()}, record)
 
 
+def _no_request_is_sent_twice(run: Run) -> None:
+    """What was refused is never sent again as it was."""
+    for built in run.built:
+        for place, request in enumerate(built.sent):
+            need(request not in built.sent[:place], built.name)
+    need(any(len(built.sent) > 1 for built in run.built), "nothing was sent again")
+
+
 Check = Callable[[Run], None]
 WORDS: Mapping[str, Check | None] = {
     "d01": _one_message_one_fate,
@@ -237,7 +248,7 @@ WORDS: Mapping[str, Check | None] = {
     "d14": _an_error_is_no_summary,
     "d15": _a_summary_is_a_record,
     "d16": _compactions_are_rare,
-    "d17": _not_yet,
+    "d17": _no_request_is_sent_twice,
     "d18": _turns_are_not_split,
     "d19": _not_yet,
     "d20": _not_yet,

@@ -77,7 +77,6 @@ def test_a_compaction_goes_down_to_the_low_mark() -> None:
     assert compactions <= 12
 
 
-@pytest.mark.xfail(strict=True, reason="every question makes room for what it recalls")
 @pytest.mark.parametrize("budget", [1_000, 2_000])
 def test_a_compaction_is_rare_by_default(budget: int) -> None:
     """Never one for every question: the prompt cache has to survive some of them."""
@@ -177,7 +176,6 @@ def test_tools_and_prompt_count_and_move_the_prefix() -> None:
     assert report.prefix_moves == ("new tools", "a new system prompt")
 
 
-@pytest.mark.xfail(strict=True, reason="a copy that was decided on shares the archive")
 def test_a_build_while_a_call_waits_leaves_no_trace() -> None:
     """When somebody asks changes nothing, in between call and result either."""
 
@@ -208,7 +206,6 @@ def test_an_edit_shows_and_is_told() -> None:
     assert ctx.explain().prefix_moves == ("i3 was edited",)
 
 
-@pytest.mark.xfail(strict=True, reason="an absent unit stays absent")
 def test_an_item_that_is_pinned_later_comes_back() -> None:
     """Pinned items are always there."""
     ctx = compacted()
@@ -217,7 +214,6 @@ def test_an_item_that_is_pinned_later_comes_back() -> None:
     assert "question 0" in said(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="`pinned` is only ever added to a marked unit")
 def test_a_pin_can_be_taken_off() -> None:
     """Then the unit yields like any other."""
     ctx = builder(300)
@@ -260,7 +256,6 @@ def test_the_question_that_becomes_the_latest_is_there(act: str) -> None:
     assert "the question" in said(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="the count of what was left out is never reset")
 @pytest.mark.parametrize("act", ["clear", "rewind"])
 def test_the_notice_goes_with_what_it_speaks_of(act: str) -> None:
     """Where nothing is left out, nothing says so."""
@@ -275,9 +270,6 @@ def test_the_notice_goes_with_what_it_speaks_of(act: str) -> None:
         assert [message["content"] for message in ctx.build()] == ["kept"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the count is cut to the length, not kept in step"
-)
 def test_the_stable_part_shrinks_with_what_is_taken_out_of_it() -> None:
     """Cache marks stand where the last compaction ended."""
     ctx = compacted()
@@ -303,7 +295,6 @@ def test_what_a_vendor_cannot_say_does_not_break_the_session() -> None:
     assert ctx.build() == [{"role": "user", "content": "go"}]
 
 
-@pytest.mark.xfail(strict=True, reason="the digest and the archive are never corrected")
 @pytest.mark.parametrize("act", ["clear", "remove", "edit"])
 def test_what_was_taken_back_is_said_nowhere(act: str) -> None:
     """Not in the digest of what left, and not as a recalled passage either."""
@@ -406,7 +397,6 @@ def test_a_part_of_nothing_but_nuls_is_left_out() -> None:
     assert ctx.build()[0]["content"] in ("hi", [{"type": "text", "text": "hi"}])
 
 
-@pytest.mark.xfail(strict=True, reason="a note's text is sent, though it has none")
 def test_a_note_without_text_is_not_sent_empty() -> None:
     """A picture in a system message leaves no empty message behind."""
     ctx = builder()

@@ -111,7 +111,6 @@ def test_history_is_told_with_the_priority_it_has_now() -> None:
     assert [one.priority for one in ctx.explain().outcomes] == [60, 60, 65, 65, 90, 70]
 
 
-@pytest.mark.xfail(strict=True, reason="a repair that came later hides the double")
 def test_a_superseded_result_is_not_told_as_kept() -> None:
     """Not even when it had to be repaired, and its call is edited."""
     ctx = builder()
@@ -123,7 +122,6 @@ def test_a_superseded_result_is_not_told_as_kept() -> None:
     assert outcome(ctx, old.id).action == "deduplicated"
 
 
-@pytest.mark.xfail(strict=True, reason="the last thing that happened hides the repair")
 def test_a_repair_is_told_even_of_what_was_shortened() -> None:
     """Broken input is repaired, and the repair is reported."""
     ctx = builder(tool_result_max_chars=20)

@@ -343,7 +343,6 @@ def test_a_pinned_user_message_is_not_cut() -> None:
     assert shorten_latest_user(before, RULES) is before
 
 
-@pytest.mark.xfail(strict=True, reason="IndexError: the unit is absent in the plan")
 def test_a_user_message_that_was_left_out_is_not_cut() -> None:
     """The newest message that is shown may be one of an earlier turn."""
     gone = user(1, 1, 100).leave_out("over budget")
@@ -411,10 +410,6 @@ def test_no_rung_parts_a_call_from_its_results() -> None:
             assert len(one.items) in {0, len(one.originals)}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a rung skipped for its small gain lets less important ones stay",
-)
 def test_what_matters_less_never_outlives_what_matters_more() -> None:
     """Within one compaction no unit goes while a lesser one of its kind stays whole."""
     notes = [answer(4 + n, 2, 42) for n in range(13)]

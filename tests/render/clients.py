@@ -69,6 +69,10 @@ _CLOSERS: Mapping[str, Callable[[Any], None]] = {
 """Where a client has no `close()`."""
 
 
+def _close(client: Any) -> None:
+    client.close()
+
+
 class Clients:
     """Makes clients for one server, one a target, and closes them in the end."""
 
@@ -93,7 +97,7 @@ class Clients:
     def close(self) -> None:
         """Close what was opened."""
         for target, client in self._made.items():
-            _CLOSERS.get(target, lambda made: made.close())(client)
+            _CLOSERS.get(target, _close)(client)
 
 
 _CALLS: Mapping[str, Callable[[Any], Callable[..., Any]]] = {

@@ -110,5 +110,5 @@ def test_records_of_later_releases_are_refused(
     with monkeypatch.context() as later:
         later.setattr(f"context_builder.sessions.codec.{name}", 99)
         record = PLAIN.encode(b"{}", position=0)
-    with pytest.raises(StoreError, match="later version.*upgrade"):
+    with pytest.raises(StoreError, match=r"later version.*upgrade"):
         PLAIN.decode(record, position=0)

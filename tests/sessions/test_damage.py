@@ -12,6 +12,7 @@ import pytest
 
 from context_builder.errors import SessionCorruptedError, StoreError
 from context_builder.sessions import MemoryStore, SessionKey, SessionManager
+from context_builder.sessions.codec import RecordCodec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +79,7 @@ def test_the_rest_opens(seed: int, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_nothing_left_is_an_error() -> None:
-    """Where no record can be read, that is said, with the place, and nothing changes."""
+    """Where no record can be read, that is said, and nothing changes."""
     store = MemoryStore()
     converse(store, turns=1)
     records = store._kept[KEY].records
@@ -94,8 +95,6 @@ def test_nothing_left_is_an_error() -> None:
 
 def test_entries_of_a_later_release_are_refused() -> None:
     """A kind of entry that is not known is no damage: the session stays closed."""
-    from context_builder.sessions.codec import RecordCodec
-
     store = MemoryStore()
     converse(store, turns=1)
     later = RecordCodec().encode(b'{"at":0,"entry":{"entry":"hologram"}}', position=0)
@@ -132,23 +131,25 @@ def test_a_damaged_database_gives_what_it_can(tmp_path: Path, seed: int) -> None
     assert all(new in {old, ""} for new, old in zip(found, before, strict=False))
 
 
+def refuses(store: Any, says: str) -> None:
+    """Show that a store refuses to open a session, and why."""
+    with manager(store) as sessions:
+        block = sessions.open("s")
+        with pytest.raises(StoreError, match=says):
+            block.__enter__()
+
+
 def test_another_programs_file_is_left_alone(tmp_path: Path) -> None:
     """A database that is not ours is not written, nor one of a later schema."""
     path = tmp_path / "other.db"
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE theirs (a)")
-    with manager(f"sqlite:///{path}") as sessions:
-        with pytest.raises(StoreError, match="another program"), sessions.open("s"):
-            pass
+    refuses(f"sqlite:///{path}", "another program")
     ours = tmp_path / "ours.db"
     converse(f"sqlite:///{ours}", turns=1)
     with closing(sqlite3.connect(ours)) as db:
         db.execute("PRAGMA user_version = 99")
-    with manager(f"sqlite:///{ours}") as sessions:
-        with pytest.raises(StoreError, match="later version"), sessions.open("s"):
-            pass
+    refuses(f"sqlite:///{ours}", "later version")
     text = tmp_path / "text.db"
     text.write_text("this is no database at all " * 100)
-    with manager(f"sqlite:///{text}") as sessions:
-        with pytest.raises(StoreError, match=r"text\.db"), sessions.open("s"):
-            pass
+    refuses(f"sqlite:///{text}", r"text\.db")

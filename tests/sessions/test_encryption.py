@@ -32,13 +32,15 @@ def test_nothing_readable_is_stored(tmp_path: Path) -> None:
         assert ctx.items[0].content == "walnut"
 
 
-@pytest.mark.parametrize("key", [None, NEW])
+@pytest.mark.parametrize("key", [None, NEW], ids=["none", "another"])
 def test_a_wrong_key_is_no_damage(tmp_path: Path, key: str | None) -> None:
     """A session is refused, not opened empty and overwritten."""
     url = f"sqlite:///{tmp_path}/s.db"
-    with SessionManager(max_tokens=999, store=url, encryption_key=OLD) as sessions:
-        with sessions.open("s") as ctx:
-            ctx.add_user_message("walnut")
+    with (
+        SessionManager(max_tokens=999, store=url, encryption_key=OLD) as sessions,
+        sessions.open("s") as ctx,
+    ):
+        ctx.add_user_message("walnut")
     with SessionManager(max_tokens=999, store=url, encryption_key=key) as sessions:
         with pytest.raises(StoreError, match="key"), sessions.open("s"):
             pass

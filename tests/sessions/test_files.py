@@ -17,16 +17,16 @@ from context_builder.errors import SessionCorruptedError, StoreError
 from context_builder.sessions import FileSession, load_session, save_session
 
 DATA = Path(__file__).parent / "data"
-BUDGET = {"max_tokens": 5_600}
+BUDGET: dict[str, Any] = {"max_tokens": 5_600}
 CALL = {"id": "m1", "function": {"name": "mass", "arguments": '{"ding": "Kiste"}'}}
 
 
 def logbook() -> ContextBuilder:
     """Make the conversation of the case."""
     ctx = ContextBuilder(system_prompt="Du führst ein Logbuch.", max_tokens=5_600)
-    ctx.add_user_message("Größe der Kiste? 尺寸多少？ 📦")
+    ctx.add_user_message("Größe der Kiste? 尺寸多少？ 📦")  # noqa: RUF001
     ctx.add_assistant_message("", tool_calls=[CALL])
-    ctx.add_tool_result(None, "40×30×20 cm — „passt“", tool_call_id="m1")
+    ctx.add_tool_result(None, "40×30×20 cm — „passt“", tool_call_id="m1")  # noqa: RUF001
     ctx.add_assistant_message("40 mal 30 mal 20.")
     ctx.add_user_message("Und das Gewicht? \ud83d")
     return ctx
@@ -100,8 +100,8 @@ def test_no_cut_makes_anything_up(tmp_path: Path, cut: int) -> None:
     before = path.read_bytes()
     try:
         loaded = load_session(path, **BUDGET)
-    except SessionCorruptedError as error:
-        assert error.position == 0
+    except SessionCorruptedError:
+        assert cut < 500
     else:
         assert loaded.items == ctx.items[: len(loaded.items)]
     assert path.read_bytes() == before

@@ -40,46 +40,54 @@ def test_waiting_has_a_bound() -> None:
     assert len(gate) == 0
 
 
-async def test_threads_and_tasks_wait_in_one_line() -> None:
-    """One holder at a time, however they wait, give up or are cancelled."""
-    gate, inside, most, held = Gate(), 0, 0, 0
-    chance = random.Random(1)  # noqa: S311
+class Room:
+    """Counts who is in at the same time."""
 
-    def enter() -> None:
-        nonlocal inside, most, held
-        inside += 1
-        held += 1
-        most = max(most, inside)
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.inside = self.most = self.visits = 0
 
-    def in_thread() -> None:
-        nonlocal inside
+    def visit(self) -> None:
+        """Go in, by a thread, again and again."""
         for _ in range(50):
-            if gate.enter("k", wait_seconds=0.05):
-                enter()
-                inside -= 1
-                gate.leave("k")
+            if self.gate.enter("k", wait_seconds=0.05):
+                self._come()
+                self._go()
 
-    async def in_task() -> None:
-        nonlocal inside
+    async def avisit(self) -> None:
+        """Go in, by a task, again and again."""
         for _ in range(50):
-            if await gate.aenter("k", wait_seconds=0.05):
-                enter()
+            if await self.gate.aenter("k", wait_seconds=0.05):
+                self._come()
                 try:
                     await asyncio.sleep(0)
                 finally:
-                    inside -= 1
-                    gate.leave("k")
+                    self._go()
 
-    threads = [threading.Thread(target=in_thread) for _ in range(4)]
+    def _come(self) -> None:
+        self.inside += 1
+        self.visits += 1
+        self.most = max(self.most, self.inside)
+
+    def _go(self) -> None:
+        self.inside -= 1
+        self.gate.leave("k")
+
+
+async def test_threads_and_tasks_wait_in_one_line() -> None:
+    """One holder at a time, however they wait, give up or are cancelled."""
+    room = Room()
+    chance = random.Random(1)  # noqa: S311
+    threads = [threading.Thread(target=room.visit) for _ in range(4)]
     for thread in threads:
         thread.start()
-    tasks = [asyncio.create_task(in_task()) for _ in range(20)]
+    tasks = [asyncio.create_task(room.avisit()) for _ in range(20)]
     while not all(task.done() for task in tasks):
         await asyncio.sleep(0.001)
         if chance.random() < 0.3:
             chance.choice(tasks).cancel()
     for thread in threads:
         await asyncio.to_thread(thread.join)
-    assert most == 1
-    assert held > 50
-    assert len(gate) == 0
+    assert room.most == 1
+    assert room.visits > 50
+    assert len(room.gate) == 0

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.load import figures, isolation, writers
 from benchmarks.load.crash import prove_torn_files, prove_torn_logs
+from context_builder.sessions import SessionManager
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,13 +58,13 @@ def test_kill_9_loses_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_torn_writes_lose_nothing_that_was_flushed(tmp_path: Path, seed: int) -> None:
-    """A log or a file that was cut anywhere gives all that is complete before the cut."""
+    """A log or a file that was cut gives all that is complete before the cut."""
     assert prove_torn_logs(tmp_path, points=60, seed=seed)["tears"] == 60
     assert prove_torn_files(tmp_path, points=100, seed=seed)["tears"] == 100
 
 
 def test_a_turn_does_not_grow_with_the_history(durable_url: str) -> None:
-    """A long session costs about what a short one does: a generous bound, for slow days."""
+    """A long session costs about what a short one does; the bound is for slow days."""
     kind = "store"
     rows = figures.growth({kind: durable_url}, lengths=(100, 4_000), count=30)
     assert rows[kind][4_000] < 5 * rows[kind][100] + 5
@@ -95,8 +96,6 @@ def test_a_full_disk_loses_nothing_that_was_kept(tmp_path: Path) -> None:
     )
     kept = int(done.stdout)
     assert 0 < kept < 1_000
-    from context_builder.sessions import SessionManager
-
     with SessionManager(store=url, max_tokens=99_999) as sessions:
         with sessions.open("s") as ctx:
             assert [int(item.text.split()[0]) for item in ctx.items] == list(

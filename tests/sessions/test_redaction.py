@@ -75,7 +75,7 @@ def test_reasoning_goes_whole_or_not_at_all() -> None:
 @pytest.mark.parametrize("bad", [None, 7, b"bytes"])
 def test_a_hook_returns_text(bad: Any) -> None:
     """Else nothing comes in, rather than something unredacted."""
-    sessions = SessionManager(max_tokens=9_999, redact=lambda text: bad)
+    sessions = SessionManager(max_tokens=9_999, redact=lambda _: bad)
     with sessions.open("s") as ctx:
         with pytest.raises(InvalidItemError, match="redact"):
             ctx.add_user_message("text")

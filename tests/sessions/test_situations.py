@@ -1,4 +1,4 @@
-"""Reported situations: many threads on one session, sessions apart, a turn cut short."""
+"""Reported situations: many threads, sessions apart, a turn that was cut short."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from context_builder import ContextItem, ToolCall
 from context_builder.render import validate
-from context_builder.sessions import SessionManager
+from context_builder.sessions import Session, SessionManager
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def assert_pairs_intact(messages: list[dict[str, Any]]) -> None:
-    """Show that every call is answered right behind it, and every result was asked for."""
+    """Show that every call is answered right behind it, and every result asked for."""
     open_calls: list[str] = []
     for message in messages:
         if message["role"] == "tool":
@@ -158,49 +158,68 @@ async def test_three_users_at_once_never_mix(durable_url: str, namespace: str) -
 
 
 def test_parallel_calls_half_answered(durable_url: str, namespace: str) -> None:
-    """A turn that was cut short is valid next time, and a late answer finds its call."""
+    """A turn that was cut short is valid next time; a late answer finds its call."""
     settings: dict[str, Any] = {"namespace": namespace, "context_window": 8_000}
     calls = [ToolCall(id=f"p{n}", name="station") for n in (1, 2, 3)]
-    with SessionManager(store=durable_url, **settings) as sessions:
-        with pytest.raises(KeyboardInterrupt), sessions.open("weather") as ctx:
-            ctx.add_user_message("Read stations north, south and west.")
-            ctx.add_assistant_message("Reading.", tool_calls=calls)
-            ctx.add_tool_result("station", "north: 11 degrees", tool_call_id="p1")
-            raise KeyboardInterrupt
-    with SessionManager(store=durable_url, **settings) as sessions:
-        with sessions.open("weather") as ctx:
-            assert ctx.was_interrupted
-            ctx.add_user_message("Stop. Just tell me the north one.")
-            messages = ctx.build()
-            assert_pairs_intact(messages)
-            assert messages[-1]["role"] == "user"
-            assert "north: 11 degrees" in str(messages)
-            for vendor in ("openai", "anthropic"):
-                body = ctx.request(vendor, model="m", max_tokens=5_000)
-                assert validate(body, vendor) == []
-            ctx.add_assistant_message("North has 11 degrees.")
-    with SessionManager(store=durable_url, **settings) as sessions:
-        with sessions.open("weather") as ctx:
-            assert not ctx.was_interrupted
-            ctx.add_tool_result("station", "south: 19 degrees", tool_call_id="p2")
-            ctx.add_user_message("Thanks. Anything else?")
-            messages = ctx.build()
-            assert_pairs_intact(messages)
-            assert str(messages).count("south: 19 degrees") <= 1
+
+    def interrupted(ctx: Session) -> None:
+        ctx.add_user_message("Read stations north, south and west.")
+        ctx.add_assistant_message("Reading.", tool_calls=calls)
+        ctx.add_tool_result("station", "north: 11 degrees", tool_call_id="p1")
+        raise KeyboardInterrupt
+
+    with (
+        SessionManager(store=durable_url, **settings) as sessions,
+        pytest.raises(KeyboardInterrupt),
+        sessions.open("weather") as ctx,
+    ):
+        interrupted(ctx)
+    with (
+        SessionManager(store=durable_url, **settings) as sessions,
+        sessions.open("weather") as ctx,
+    ):
+        assert ctx.was_interrupted
+        ctx.add_user_message("Stop. Just tell me the north one.")
+        messages = ctx.build()
+        assert_pairs_intact(messages)
+        assert messages[-1]["role"] == "user"
+        assert "north: 11 degrees" in str(messages)
+        for vendor in ("openai", "anthropic"):
+            body = ctx.request(vendor, model="m", max_tokens=5_000)
+            assert validate(body, vendor) == []
+        ctx.add_assistant_message("North has 11 degrees.")
+    with (
+        SessionManager(store=durable_url, **settings) as sessions,
+        sessions.open("weather") as ctx,
+    ):
+        assert not ctx.was_interrupted
+        ctx.add_tool_result("station", "south: 19 degrees", tool_call_id="p2")
+        ctx.add_user_message("Thanks. Anything else?")
+        messages = ctx.build()
+        assert_pairs_intact(messages)
+        assert str(messages).count("south: 19 degrees") <= 1
 
 
 async def test_a_stream_that_was_cut_is_kept_as_partial(tmp_path: Path) -> None:
     """What the model said before the cut stays, marked."""
     url = f"sqlite:///{tmp_path}/s.db"
-    async with SessionManager(store=url, max_tokens=9_000) as sessions:
-        with pytest.raises(TimeoutError):
-            async with sessions.open("s") as ctx:
-                ctx.add_user_message("Tell me a story.")
-                ctx.add_assistant_message("Once upon a", partial=True)
-                raise TimeoutError
-    async with SessionManager(store=url, max_tokens=9_000) as sessions:
-        async with sessions.open("s") as ctx:
-            assert ctx.was_interrupted
-            assert ctx.items[-1].partial
-            ctx.add_user_message("Go on.")
-            assert "Once upon a" in str(ctx.build())
+
+    async def cut_short(ctx: Session) -> None:
+        ctx.add_user_message("Tell me a story.")
+        ctx.add_assistant_message("Once upon a", partial=True)
+        raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        async with (
+            SessionManager(store=url, max_tokens=9_000) as sessions,
+            sessions.open("s") as ctx,
+        ):
+            await cut_short(ctx)
+    async with (
+        SessionManager(store=url, max_tokens=9_000) as sessions,
+        sessions.open("s") as ctx,
+    ):
+        assert ctx.was_interrupted
+        assert ctx.items[-1].partial
+        ctx.add_user_message("Go on.")
+        assert "Once upon a" in str(ctx.build())

@@ -37,6 +37,7 @@ class Ask:
         self._awaited = awaited
 
     async def __call__(self, method: str, *args: Any, **named: Any) -> Any:
+        """Call a method."""
         if not self._awaited:
             return getattr(self.store, method)(*args, **named)
         return await getattr(self.store, f"a{method}")(*args, **named)
@@ -44,6 +45,7 @@ class Ask:
     async def lease(
         self, key: SessionKey, owner: str = "me", seconds: float = 60
     ) -> Lease:
+        """Ask for a lease that has to be given."""
         lease = await self("acquire", key, owner=owner, lease_seconds=seconds)
         assert isinstance(lease, Lease)
         return lease
@@ -51,6 +53,7 @@ class Ask:
     async def append(
         self, lease: Lease, *records: bytes, at: int, release: bool = False
     ) -> str:
+        """Append records, and say what became of that."""
         outcome = await self(
             "append", lease, records, expected_version=at, release=release
         )
@@ -60,6 +63,7 @@ class Ask:
     async def records(
         self, key: SessionKey, since: int = 0
     ) -> list[bytes | None] | None:
+        """Return the records of a session."""
         stored = await self("load", key, since=since)
         return None if stored is None else list(stored.records)
 
@@ -102,6 +106,16 @@ async def test_only_one_has_the_lease(ask: Ask, namespace: str) -> None:
     later = await ask.lease(key, "you")
     assert (later.version, later.incarnation) == (1, lease.incarnation)
     assert later.token > lease.token
+
+
+async def test_an_owner_can_ask_again(ask: Ask, namespace: str) -> None:
+    """An answer that was lost locks nobody out of their own session."""
+    key = SessionKey(namespace, "s")
+    lost = await ask.lease(key)
+    lease = await ask.lease(key)
+    assert lease.token > lost.token
+    assert await ask.append(lost, b"a", at=0) == "fenced"
+    assert await ask.append(lease, b"a", at=0) == "done"
 
 
 async def test_the_last_batch_gives_the_lease_back(ask: Ask, namespace: str) -> None:

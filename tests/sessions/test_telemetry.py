@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from context_builder.sessions import SessionKey, SessionManager
+from context_builder.sessions import Session, SessionKey, SessionManager
 from context_builder.sessions.telemetry import Telemetry
 
 trace = pytest.importorskip(
@@ -40,6 +41,13 @@ def reported(
     meters.shutdown()
 
 
+def fail_in(ctx: Session) -> None:
+    """Let a turn fail with content in its error."""
+    ctx.add_user_message("walnut")
+    message = "walnut"
+    raise ValueError(message)
+
+
 async def test_a_block_is_a_span(
     reported: tuple[InMemorySpanExporter, InMemoryMetricReader],
 ) -> None:
@@ -51,9 +59,7 @@ async def test_a_block_is_a_span(
         with trace_api.get_tracer("app").start_as_current_span("call"):
             await ctx.acommit()
     with pytest.raises(ValueError, match="walnut"), sessions.open("user-1") as ctx:
-        ctx.add_user_message("walnut")
-        message = "walnut"
-        raise ValueError(message)
+        fail_in(ctx)
     call, good, bad = spans.get_finished_spans()
     assert call.parent is not None
     assert call.parent.span_id == good.context.span_id
@@ -67,7 +73,9 @@ async def test_a_block_is_a_span(
     assert (bad.attributes or {})["error.type"] == "ValueError"
     assert not bad.events
     assert "walnut" not in bad.to_json()
-    text = numbers.get_metrics_data().to_json()
+    data = numbers.get_metrics_data()
+    assert data is not None
+    text = data.to_json()
     assert "context_builder.session.open.duration" in text
     assert "context_builder.session.commit.duration" in text
     assert "user-1" not in text
@@ -75,8 +83,6 @@ async def test_a_block_is_a_span(
 
 def test_without_the_package_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Telemetry is an extra."""
-    import sys
-
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     telemetry = Telemetry(store="memory", model=None)
     with telemetry.turn(SessionKey("default", "s")):

@@ -45,7 +45,7 @@ def test_each_kind_has_its_scheme(tmp_path: Path) -> None:
 )
 def test_what_is_no_store_is_said(url: str) -> None:
     """With what would be one, and without the URL, which may hold a password."""
-    with pytest.raises(InvalidItemError, match="sqlite:///file.db") as caught:
+    with pytest.raises(InvalidItemError, match=r"sqlite:///file\.db") as caught:
         open_store(url)
     assert "root:walnut" not in str(caught.value)
 

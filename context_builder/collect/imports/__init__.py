@@ -6,9 +6,10 @@ or as the SDK's own objects, and refuses what it does not know by the path of th
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, cast
 
 from context_builder.collect.content import as_mapping
@@ -21,8 +22,11 @@ from context_builder.collect.imports.reading import (
     ResponseReader,
     Usage,
 )
-from context_builder.errors import AdapterError, InvalidItemError
+from context_builder.collect.plain import need_list, plain_json, repair_json, wrong
+from context_builder.errors import AdapterError, ContextBuilderError, InvalidItemError
 from context_builder.items import ContextItem
+from context_builder.tokens.openai_schemas import functions_text
+from context_builder.unicode import quoted
 
 __all__ = [
     "Imported",
@@ -94,8 +98,41 @@ def import_formats() -> tuple[str, ...]:
     return tuple(sorted(("openai", "openai-responses", *_OWN, *_FAMILIES)))
 
 
-@functools.cache
+_DAMAGE = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What reading trips on where something is not what the format says."""
+
+
+@contextlib.contextmanager
+def _typed(field: str) -> Iterator[None]:
+    """Turn what Python says of damaged data into an error of the library.
+
+    Raises:
+        InvalidItemError: If something is not what the format says.
+    """
+    try:
+        yield
+    except ContextBuilderError:
+        raise
+    except _DAMAGE as error:
+        message = f"{field} is not what the format says ({type(error).__name__})"
+        raise InvalidItemError(message, field=field) from error
+
+
 def _reader(format: str) -> _Reader:
+    if not isinstance(format, str):
+        raise wrong(format, "format", "the name of a format")
+    return _known_reader(format)
+
+
+@functools.cache
+def _known_reader(format: str) -> _Reader:
     if format == "openai":
         return _OpenAIReader()
     if format in _FAMILIES:
@@ -103,11 +140,11 @@ def _reader(format: str) -> _Reader:
         return cast("_Reader", module.READERS[format])
     if format in _OWN or format == "openai-responses":
         return cast("_Reader", _module(format.replace("-", "_")))
-    raise AdapterError(
-        f"there is no reader for the format {format!r}; known are "
-        f"{', '.join(import_formats())}",
-        adapter=format,
+    message = (
+        f"there is no reader for the format {quoted(format)}; known are "
+        f"{', '.join(import_formats())}"
     )
+    raise AdapterError(message, adapter=format)
 
 
 def _module(name: str) -> Any:
@@ -124,11 +161,9 @@ def read_messages(
         InvalidItemError: If a message is not what the format says; `field` is its path.
     """
     reader = _reader(format)
-    if isinstance(messages, str | bytes | Mapping):
-        raise InvalidItemError(
-            f"messages must be a list, not {type(messages).__name__}", field="messages"
-        )
-    return reader.read_messages(list(messages))
+    listed = need_list(messages, "messages")
+    with _typed("messages"):
+        return reader.read_messages(listed)
 
 
 def read_request(request: Mapping[str, Any], *, format: str = "openai") -> Imported:
@@ -138,7 +173,9 @@ def read_request(request: Mapping[str, Any], *, format: str = "openai") -> Impor
         AdapterError: If the format is not known.
         InvalidItemError: If it is not what the format says; `field` is the path.
     """
-    return _reader(format).read_request(request)
+    reader = _reader(format)
+    with _typed("request"):
+        return reader.read_request(request)
 
 
 def read_response(response: object) -> Reply:
@@ -156,15 +193,22 @@ def read_response(response: object) -> Reply:
     else:
         pieces = []
     for name in _ANSWERS if pieces else ():
-        reader = cast("ResponseReader", _module(_answer_module(name)).read_response)
-        reply = reader(pieces)
+        reply = _read_as(name, pieces)
         if reply is not None:
             return reply
-    raise InvalidItemError(
-        f"an answer of type {type(response).__name__} is of no known shape",
-        field="response",
-        value=response,
-    )
+    message = f"an answer of type {type(response).__name__} is of no known shape"
+    raise InvalidItemError(message, field="response", value=response)
+
+
+def _read_as(name: str, pieces: Any) -> Reply | None:
+    """Read an answer as a vendor's; None: it is of another, or of nobody."""
+    reader = cast("ResponseReader", _module(_answer_module(name)).read_response)
+    try:
+        return reader(pieces)
+    except ContextBuilderError:
+        raise
+    except _DAMAGE:
+        return None
 
 
 def _answer_module(name: str) -> str:
@@ -177,15 +221,41 @@ def read_tools(tools: Iterable[object]) -> tuple[Mapping[str, Any], ...]:
     Raises:
         InvalidItemError: If one has no name, or two have the same.
     """
-    if isinstance(tools, str | bytes | Mapping):
-        raise InvalidItemError(
-            f"tools must be a list, not {type(tools).__name__}", field="tools"
-        )
-    read = tuple(openai_chat.read_tool(tool, number) for number, tool in enumerate(tools))
-    names = [openai_chat.tool_name(tool) for tool in read]
-    for number, name in enumerate(names):
-        if name in names[:number]:
-            raise InvalidItemError(
-                f"two tools are called {name!r}", field=f"tools[{number}].function.name"
-            )
+    read = tuple(
+        _read_tool(tool, number)
+        for number, tool in enumerate(need_list(tools, "tools"))
+    )
+    names: set[str] = set()
+    for number, name in enumerate(map(openai_chat.tool_name, read)):
+        if name in names:
+            message = f"two tools are called {quoted(name)}"
+            raise InvalidItemError(message, field=f"tools[{number}].function.name")
+        names.add(name)
     return read
+
+
+def _read_tool(tool: object, number: int) -> Mapping[str, Any]:
+    field = f"tools[{number}]"
+    data = repair_json(plain_json(openai_chat.read_tool(tool, number), field))
+    function = data.get("function")
+    if isinstance(function, Mapping):
+        _check_schema(function, f"{field}.function.parameters")
+    read: Mapping[str, Any] = data
+    return read
+
+
+def _check_schema(function: Mapping[str, Any], field: str) -> None:
+    """Refuse parameters that are no JSON Schema: they could not even be counted.
+
+    Raises:
+        InvalidItemError: If they are none.
+    """
+    parameters = function.get("parameters")
+    if parameters is None:
+        return
+    if not isinstance(parameters, Mapping):
+        raise wrong(parameters, field, "a JSON Schema")
+    if not isinstance(parameters.get("properties", {}), Mapping):
+        raise wrong(parameters["properties"], f"{field}.properties", "an object")
+    with _typed(field):
+        functions_text([function])

@@ -172,7 +172,11 @@ def _is_ours(piece: Mapping[str, Any]) -> bool:
     model = str(piece.get("model") or "").lower().rpartition("/")[2]
     if model:
         return model.startswith(_MODELS)
-    said = (choice.get("message") or choice.get("delta") for choice in choices)
+    said = (
+        choice.get("message") or choice.get("delta")
+        for choice in choices
+        if isinstance(choice, Mapping)
+    )
     return any(
         chunk.get("type") == "thinking"
         for message in said
@@ -182,9 +186,11 @@ def _is_ours(piece: Mapping[str, Any]) -> bool:
 
 def _completion(answer: Mapping[str, Any]) -> Reply | None:
     choices = answer.get("choices")
-    if not choices or "message" not in choices[0]:
+    if not isinstance(choices, Sequence) or not choices:
         return None
     choice = need_mapping(choices[0], "response.choices[0]")
+    if "message" not in choice:
+        return None
     message = need_mapping(choice["message"], "response.choices[0].message")
     model = answer.get("model")
     said = {key: message[key] for key in ("content", "tool_calls") if key in message}

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from context_builder.collect.content import is_blank, read_content
-from context_builder.collect.imports.reading import Reply, Usage, need_mapping, need_str
+from context_builder.collect.imports.openai_stream import joined_chunks
+from context_builder.collect.imports.reading import (
+    Reply,
+    Usage,
+    need_mapping,
+    need_str,
+)
+from context_builder.collect.plain import to_json, wrong
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
 from context_builder.messages import ReasoningPart, Role, ToolCall
+from context_builder.unicode import quoted
 
 __all__ = ["read_message", "read_messages", "read_response", "read_tool", "tool_name"]
 
@@ -24,6 +32,8 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_CUT_OFF = ("length", "content_filter")
+"""Reasons to stop that leave an answer unfinished."""
 
 
 def read_messages(messages: Sequence[object]) -> list[ContextItem]:
@@ -45,9 +55,8 @@ def read_message(message: object, *, field: str) -> ContextItem:
     role = _ROLES.get(asked) if isinstance(asked, str) else None
     if role is None:
         known = ", ".join(_ROLES)
-        raise InvalidItemError(
-            f"{field}.role {asked!r} is none of {known}", field=f"{field}.role", value=asked
-        )
+        message_ = f"{field}.role {quoted(asked)} is none of {known}"
+        raise InvalidItemError(message_, field=f"{field}.role", value=asked)
     name = data.get("name")
     if name is not None:
         name = need_str(name, f"{field}.name", allow_empty=True) or None
@@ -65,9 +74,8 @@ def read_message(message: object, *, field: str) -> ContextItem:
 def _tool_message(data: Mapping[str, Any], name: str | None, field: str) -> ContextItem:
     call_id = data.get("tool_call_id")
     if call_id is None and data["role"] == "tool":
-        raise InvalidItemError(
-            f"{field}.tool_call_id is missing", field=f"{field}.tool_call_id"
-        )
+        message = f"{field}.tool_call_id is missing"
+        raise InvalidItemError(message, field=f"{field}.tool_call_id")
     if call_id is not None:
         call_id = need_str(call_id, f"{field}.tool_call_id")
     return ContextItem(
@@ -107,8 +115,7 @@ def _reasoning(data: Mapping[str, Any], field: str) -> tuple[ReasoningPart, ...]
 def _calls(data: Mapping[str, Any], field: str) -> tuple[ToolCall, ...]:
     calls = data.get("tool_calls") or ()
     if not isinstance(calls, Sequence) or isinstance(calls, str):
-        path = f"{field}.tool_calls"
-        raise InvalidItemError(f"{path} must be a list", field=path, value=calls)
+        raise wrong(calls, f"{field}.tool_calls", "a list")
     read = [
         read_call(call, field=f"{field}.tool_calls[{number}]")
         for number, call in enumerate(calls)
@@ -145,7 +152,7 @@ def read_call(call: object, *, field: str) -> ToolCall:
 def _function_call(call_id: str, function: Mapping[str, Any], field: str) -> ToolCall:
     arguments = function.get("arguments")
     if isinstance(arguments, Mapping):
-        arguments = json.dumps(dict(arguments), ensure_ascii=False)
+        arguments = to_json(dict(arguments), f"{field}.arguments")
     return ToolCall(
         id=call_id,
         name=need_str(function.get("name"), f"{field}.name"),
@@ -164,15 +171,17 @@ def read_response(
         return _read_completion(answer)
     if not answer or not all(_is_chunk(chunk) for chunk in answer):
         return None
-    return _read_completion(_joined(answer), is_stream=True)
+    return _read_completion(joined_chunks(answer), is_stream=True)
 
 
 def _is_chunk(chunk: Mapping[str, Any]) -> bool:
-    return "choices" in chunk and (
-        chunk.get("object") == "chat.completion.chunk"
-        or not chunk["choices"]
-        or "delta" in chunk["choices"][0]
-    )
+    if "choices" not in chunk:
+        return False
+    choices = chunk["choices"]
+    if chunk.get("object") == "chat.completion.chunk" or not choices:
+        return True
+    first = choices[0] if isinstance(choices, Sequence) else None
+    return isinstance(first, Mapping) and "delta" in first
 
 
 def _read_completion(answer: Mapping[str, Any], *, is_stream: bool = False) -> Reply | None:
@@ -187,7 +196,7 @@ def _read_completion(answer: Mapping[str, Any], *, is_stream: bool = False) -> R
         {"role": "assistant", **message}, field="response.choices[0].message"
     )
     stop_reason = choice.get("finish_reason")
-    is_partial = (is_stream and stop_reason is None) or stop_reason == "length"
+    is_partial = (is_stream and stop_reason is None) or stop_reason in _CUT_OFF
     items: tuple[ContextItem, ...] = ()
     if item.tool_calls or item.reasoning or not is_blank(item.content):
         items = (_with_partial(item, is_partial=is_partial),)
@@ -206,60 +215,26 @@ def _with_partial(item: ContextItem, *, is_partial: bool) -> ContextItem:
 def _usage(data: object) -> Usage | None:
     if not isinstance(data, Mapping) or "prompt_tokens" not in data:
         return None
-    of_input = data.get("prompt_tokens_details") or {}
-    of_output = data.get("completion_tokens_details") or {}
+    of_input = _figures(data.get("prompt_tokens_details"))
+    of_output = _figures(data.get("completion_tokens_details"))
     return Usage(
-        input_tokens=data["prompt_tokens"],
-        output_tokens=data.get("completion_tokens") or 0,
-        cached_tokens=of_input.get("cached_tokens")
-        or data.get("prompt_cache_hit_tokens")
-        or 0,
-        cache_write_tokens=of_input.get("cache_write_tokens") or 0,
-        reasoning_tokens=of_output.get("reasoning_tokens") or 0,
+        input_tokens=_figure(data["prompt_tokens"]),
+        output_tokens=_figure(data.get("completion_tokens")),
+        cached_tokens=_figure(of_input.get("cached_tokens"))
+        or _figure(data.get("prompt_cache_hit_tokens")),
+        cache_write_tokens=_figure(of_input.get("cache_write_tokens")),
+        reasoning_tokens=_figure(of_output.get("reasoning_tokens")),
     )
 
 
-def _joined(chunks: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Join the chunks of a stream into the completion that they make up."""
-    texts: dict[str, list[str]] = {}
-    calls: dict[int, dict[str, Any]] = {}
-    finish: str | None = None
-    usage: object = None
-    model: str | None = None
-    for chunk in chunks:
-        usage = chunk.get("usage") or usage
-        model = chunk.get("model") or model
-        for choice in chunk["choices"]:
-            if choice.get("index", 0) != 0:
-                continue
-            finish = choice.get("finish_reason") or finish
-            _join_delta(choice.get("delta") or {}, texts, calls)
-    message: dict[str, Any] = {key: "".join(parts) for key, parts in texts.items()}
-    if calls:
-        message["tool_calls"] = [calls[index] for index in sorted(calls)]
-    return {
-        "choices": [{"message": message, "finish_reason": finish}],
-        "usage": usage,
-        "model": model,
-    }
+def _figures(value: object) -> Mapping[str, Any]:
+    """Return the details of a bill; none where they are of no known shape."""
+    return value if isinstance(value, Mapping) else {}
 
 
-def _join_delta(
-    delta: Mapping[str, Any], texts: dict[str, list[str]], calls: dict[int, dict[str, Any]]
-) -> None:
-    for key in ("content", "refusal", "reasoning_content", "reasoning"):
-        if isinstance(delta.get(key), str):
-            texts.setdefault(key, []).append(delta[key])
-    for number, piece in enumerate(delta.get("tool_calls") or ()):
-        kind = "custom" if piece.get("custom") else "function"
-        call = calls.setdefault(piece.get("index", number), {"id": "", "type": kind})
-        call["id"] = piece.get("id") or call["id"]
-        call["type"] = piece.get("type") or call["type"]
-        said = piece.get(kind) or {}
-        target = call.setdefault(kind, {"name": ""})
-        target["name"] += said.get("name") or ""
-        key = "input" if kind == "custom" else "arguments"
-        target[key] = target.get(key, "") + (said.get(key) or "")
+def _figure(value: object) -> int:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return int(value) if is_number and math.isfinite(value) else 0  # type: ignore[arg-type, call-overload]
 
 
 # --- tools ----------------------------------------------------------------------------
@@ -279,6 +254,8 @@ def read_tool(tool: object, number: int) -> Mapping[str, Any]:
     kind = "custom" if "custom" in data else "function"
     said = need_mapping(data.get(kind), f"{field}.{kind}")
     need_str(said.get("name"), f"{field}.{kind}.name")
+    if said.get("description") is not None:
+        need_str(said["description"], f"{field}.{kind}.description", allow_empty=True)
     data.setdefault("type", kind)
     return copy.deepcopy(data)
 
