@@ -229,6 +229,18 @@ def test_a_budget_of_nothing_is_refused_for_one_build_as_well() -> None:
         builder().build(max_tokens=0)
 
 
+def test_a_memory_that_was_rated_stays_as_long_as_that_says() -> None:
+    """Only what is optional, or was not rated, is the first to go."""
+    ctx = builder(300)
+    memory = ctx.add_memory("mem " * 60, optional=False, priority=95)
+    assert memory is not None
+    ctx.add_user_message("question " * 60)
+    ctx.add_assistant_message("answer " * 60)
+    ctx.add_user_message("again " * 100)
+    fates = {one.item_id: one.action for one in ctx.explain().outcomes}
+    assert fates[memory.id] == "kept"
+
+
 # --- what is taken back ---------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Makes the arguments of a call fit to go out: a JSON object, whatever the model wrote."""
+"""Makes the arguments of a call fit to go out: an object, whatever the model wrote."""
 
 from __future__ import annotations
 

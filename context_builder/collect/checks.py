@@ -99,7 +99,7 @@ def _each(
     field: str,
     own: Callable[[Any, str], Any],
 ) -> Any:
-    """Return values of the right kind as a tuple, the same one where nothing changes."""
+    """Return values of the right kind as a tuple, the same one if nothing changes."""
     if not isinstance(values, tuple | list):
         raise wrong(values, field, "a tuple")
     for number, value in enumerate(values):

@@ -16,7 +16,7 @@ from context_builder.unicode import repair_text
 __all__ = ["MOST_NESTED", "need_list", "plain_json", "repair_json", "to_json", "wrong"]
 
 MOST_NESTED = 200
-"""Data nested deeper than this is refused: no vendor takes it, and Python trips on it."""
+"""Data nested deeper than this is refused: no vendor takes it, and Python trips."""
 _MOST_BITS = 14_000
 """Python writes no integer of more than 4,300 digits."""
 

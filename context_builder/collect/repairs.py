@@ -31,7 +31,8 @@ CUT_OFF = "[cut off here: the answer was interrupted]"
 NO_OUTPUT = "(no output)"
 """Stands for a tool result without content: its call needs an answer."""
 NO_RESULT = "[no result: this call did not finish]"
-"""Stands for the result of a call that was never answered. It must not look like success."""
+"""Stands for the result of a call that was never answered. It must not read like
+success."""
 _BROKEN_TEXT = "unpaired surrogates or NULs replaced"
 _TEXT_FIELDS = ("url", "data", "text", "file_id", "media_type", "filename")
 

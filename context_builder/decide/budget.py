@@ -6,13 +6,13 @@ proportion to their shares. Whoever is furthest over what it is then allowed yie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from context_builder.decide.rules import class_of
-from context_builder.items import Plan
+from context_builder.items import Plan, Unit
 from context_builder.settings import ContextClass, Settings, Shares
 
-__all__ = ["allowances", "demand", "low_mark"]
+__all__ = ["allowances", "demand", "low_mark", "parts_of"]
 
 
 def low_mark(limit_tokens: int, untouchable_tokens: int, settings: Settings) -> int:
@@ -71,3 +71,17 @@ def allowances(
             del waiting[name]
         left -= sum(granted[name] for name in content)
     return granted
+
+
+def parts_of(
+    fixed: Mapping[str, int], units: Iterable[Unit], latest_user: float | None
+) -> dict[str, int]:
+    """Return the sizes of what is left when nothing more can yield, by name."""
+    parts = dict(fixed)
+    for unit in units:
+        if unit.id == latest_user:
+            name = "latest user message"
+        else:
+            name = "pinned" if unit.pinned else "current turn"
+        parts[name] = parts.get(name, 0) + unit.tokens
+    return {name: tokens for name, tokens in parts.items() if tokens}

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from context_builder.decide.facts import facts
 from context_builder.decide.rules import Rules
 from context_builder.decide.shorten import gist
-from context_builder.items import Unit
+from context_builder.items import ContextItem, Unit
 
-__all__ = ["Digest", "Fact", "digest_of"]
+__all__ = ["Digest", "Fact", "digest_of", "notice_item"]
 
 _GIST_CHARS = 160
 _WHOLE_CHARS = 240
@@ -196,3 +196,12 @@ def _lines(
         lines.append((unit_id, f"{heading}: {listed}"))
     lines.sort(key=lambda pair: pair[0])
     return tuple(line for _, line in lines)
+
+
+def notice_item(left_out_items: int, digest: Digest | None = None) -> ContextItem:
+    """Return the item that tells the model that something was left out, and what."""
+    were = "message was" if left_out_items == 1 else "messages were"
+    text = f"{left_out_items:,} earlier {were} left out to save space"
+    if digest is not None and digest.lines:
+        text = "\n".join([f"{text}; names, ids and figures in them:", *digest.lines])
+    return ContextItem(role="user", content=text, id="notice", source="notice")

@@ -12,15 +12,25 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
-from context_builder.decide.archive import Archive, Passage, Search
-from context_builder.decide.budget import low_mark
+from context_builder.decide.budget import low_mark, parts_of
 from context_builder.decide.dedup import Doubles
-from context_builder.decide.digest import Digest, digest_of
+from context_builder.decide.digest import Digest, digest_of, notice_item
 from context_builder.decide.entry import cap_results
 from context_builder.decide.plan import descend
-from context_builder.decide.recall import Found, choose_passages, recall_unit
+from context_builder.decide.recaller import (
+    FRAME_TOKENS,
+    FULL_NEED,
+    Recaller,
+    is_recalled,
+)
 from context_builder.decide.rules import Rules
 from context_builder.decide.shown import Shown
+from context_builder.decide.versions import (
+    as_shown,
+    is_double,
+    marks_of_both,
+    whole,
+)
 from context_builder.decide.window import slide_window
 from context_builder.items import (
     Change,
@@ -33,33 +43,15 @@ from context_builder.items import (
     UnitDropped,
 )
 
-__all__ = ["Fold", "notice_item"]
+__all__ = ["Fold"]
 
 Tools = tuple[Mapping[str, Any], ...]
 FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
 _MOST_LEFT_OUT = 999_999
-_LEAST_GROWTH_SHARE = 0.2
-_FULL_NEED = 0.1
-"""From this need up (see `Search.need`) a message is taken to ask for what left."""
-_RECALL_SHARE_OF_ROOM = 0.5
-_RECALL_SHARE_OF_FREE = 0.75
-"""What is recalled leaves room for what answers it."""
 _DIGEST_GROWTH = 1.4
 """What makes room for a digest has to be told of as well."""
-_HALF = 0.5
-_FRAME_TOKENS = 24
-"""About what the frame around a digest or recalled passages takes."""
-
-
-def notice_item(left_out_items: int, digest: Digest | None = None) -> ContextItem:
-    """Return the item that tells the model that something was left out, and what."""
-    were = "message was" if left_out_items == 1 else "messages were"
-    text = f"{left_out_items:,} earlier {were} left out to save space"
-    if digest is not None and digest.lines:
-        text = "\n".join([f"{text}; names, ids and figures in them:", *digest.lines])
-    return ContextItem(role="user", content=text, id="notice", source="notice")
 
 
 class Fold:
@@ -77,11 +69,7 @@ class Fold:
         self.tools: Tools = ()
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
-        self._tokens_compacted = 0
-        self._room_tokens = limit_tokens
-        self._recall_spent = 0
-        self.archive = Archive()
-        self._recalled: dict[float, tuple[Passage, ...]] = {}
+        self._recaller = Recaller(self.shown, rules, limit_tokens)
         self.digest = Digest()
         self.notice: ContextItem | None = None
         self.notice_tokens = 0
@@ -141,7 +129,7 @@ class Fold:
             others_tokens=self.tokens,
             limit_tokens=self.limit_tokens,
         )
-        self.archive.see(unit)
+        self._recaller.archive.see(unit)
         self.shown.append(self._doubles.enter(unit))
 
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
@@ -162,19 +150,19 @@ class Fold:
         self._doubles.leave([item for item in old.originals if id(item) not in kept])
         old = self.shown.get(change.unit.id) or old
         self._forget(old)
-        was_double = _is_double(old)
+        was_double = is_double(old)
         if was_double and not old.is_shown:
-            old = _whole(dataclasses.replace(old, marks=()))
+            old = whole(dataclasses.replace(old, marks=()))
         if not old.is_shown and not unit.pinned:
             out = unit.leave_out(old.reason)
-            out = dataclasses.replace(out, marks=_marks(old, unit))
+            out = dataclasses.replace(out, marks=marks_of_both(old, unit))
             self.shown.put(out)
-            self.archive.add(out)
+            self._recaller.archive.add(out)
             return
         if not old.is_shown:
-            old = _whole(old)
+            old = whole(old)
         unit = cap_results(
-            _as_shown(unit, old),
+            as_shown(unit, old),
             self._rules,
             known=old.originals,
             others_tokens=self.tokens - old.tokens,
@@ -189,7 +177,7 @@ class Fold:
         if self.shown.rank(change.unit_id) < self.stable_units:
             self.stable_units -= 1
         unit = self.shown.pop(change.unit_id)
-        if not unit.is_shown and unit.kind != "background" and not _is_double(unit):
+        if not unit.is_shown and unit.kind != "background" and not is_double(unit):
             self.evicted_items = max(0, self.evicted_items - len(unit.originals))
             if not self.digest.tells(unit.id):
                 self._retell()
@@ -202,11 +190,7 @@ class Fold:
 
     def _forget(self, unit: Unit) -> None:
         """Take out everything that repeats a unit's words: its owner took them back."""
-        self.archive.forget(unit.id)
-        for place, passages in list(self._recalled.items()):
-            if place == unit.id - _HALF or any(p.unit_id == unit.id for p in passages):
-                self._recall_spent -= self.shown.pop(place).tokens
-                del self._recalled[place]
+        self._recaller.forget(unit.id)
         if not self.shown.live and not self.shown.gone:
             self.digest, self.evicted_items = Digest(), 0
             self._retell()
@@ -224,8 +208,8 @@ class Fold:
         """Show the message whole that is the latest again, now that others are gone."""
         latest = self._latest_user
         unit = None if latest is None else self.shown.get(latest)
-        if unit is not None and unit.rendition == "absent" and not _is_double(unit):
-            self.shown.put(_whole(unit))
+        if unit is not None and unit.rendition == "absent" and not is_double(unit):
+            self.shown.put(whole(unit))
             self.prefix_moves.append(f"{unit.originals[0].id} is the latest message again")
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
@@ -248,8 +232,7 @@ class Fold:
         now = copy.copy(self)
         now.shown = self.shown.copy()
         now.prefix_moves = list(self.prefix_moves)
-        now.archive = self.archive.copy()
-        now._recalled = dict(self._recalled)
+        now._recaller = self._recaller.copy(now.shown)
         now._compact()
         return now
 
@@ -275,14 +258,14 @@ class Fold:
         if self.tokens <= self.limit_tokens:
             return
         if self._least_tokens() > self.limit_tokens:
-            self.excess = self._parts(self.shown.live)
+            self.excess = parts_of(self.fixed, self.shown.live, self._latest_user)
             return
         lower = self._lowered()
         if lower.fits_limit:
             self.compactions += 1
             self._apply(lower, "compaction")
         else:
-            self.excess = self._parts(lower.units)
+            self.excess = parts_of(self.fixed, lower.units, self._latest_user)
 
     def _lowered(self) -> Plan:
         """Return the plan of a compaction, with room for a digest where something left."""
@@ -333,18 +316,14 @@ class Fold:
     def _apply(self, plan: Plan, reason: str) -> None:
         left: list[Unit] = []
         for before, after in zip(self.shown.live, plan.units, strict=True):
-            if after.rendition != "whole" and not _is_recalled(after):
-                self.archive.add(after)
+            if after.rendition != "whole" and not is_recalled(after):
+                self._recaller.archive.add(after)
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
                 left.append(after)
         self.shown.decide(plan.units)
-        for place in [p for p in self._recalled if p in self.shown.gone]:
-            del self._recalled[place], self.shown.gone[place]
         self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
-        self._tokens_compacted = self.tokens
-        self._room_tokens = max(0, self.limit_tokens - self.tokens)
-        self._recall_spent = 0
+        self._recaller.start(self.tokens, self.limit_tokens)
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
 
@@ -360,7 +339,7 @@ class Fold:
         self.notice_tokens = self._rules.ruler.item(self.notice)
         low = self._low_mark()
         free = low - self.tokens if self.tokens < low else 0
-        free = max(free, (self.limit_tokens - self.tokens) // 2) - _FRAME_TOKENS
+        free = max(free, (self.limit_tokens - self.tokens) // 2) - FRAME_TOKENS
         room_tokens = max(0, min(free, self._digest_tokens))
         self.digest = digest_of(self.digest, left, self._rules, room_tokens)
         self.notice = notice_item(self.evicted_items, self.digest)
@@ -383,67 +362,30 @@ class Fold:
         share = self._rules.settings.recall_share
         if newest is None or newest.id != unit_id or not share:
             return
-        if not self.archive.passages or self.excess is not None:
+        if not self._recaller.archive.passages or self.excess is not None:
             return
-        search = self._search(newest)
-        weight = min(1.0, search.need / _FULL_NEED)
+        search = self._recaller.search(newest, self._users.keys())
+        weight = min(1.0, search.need / FULL_NEED)
         wanted_tokens = int(self._movable_tokens * share * weight)
-        if wanted_tokens <= _FRAME_TOKENS:
+        if wanted_tokens <= 0:
             return
-        found = self._chosen(search, wanted_tokens)
-        if found.tokens > self._recall_room(weight):
+        found = self._recaller.choose(search, wanted_tokens, self._told)
+        if found.tokens > self._recaller.room(weight, self._free_tokens):
             self._make_room(found.tokens, weight)
-            search = self._search(newest)
-            found = self._chosen(search, min(wanted_tokens, self._recall_room(weight)))
+            search = self._recaller.search(newest, self._users.keys())
+            room_tokens = self._recaller.room(weight, self._free_tokens)
+            limit_tokens = min(wanted_tokens, room_tokens)
+            found = self._recaller.choose(search, limit_tokens, self._told)
         if found.passages:
-            self._put_recalled(newest, found)
+            self._recaller.put(newest, found, self._free_tokens)
 
-    def _put_recalled(self, newest: Unit, found: Found) -> None:
-        unit = recall_unit(
-            found.passages,
-            unit_id=newest.id - _HALF,
-            turn=newest.turn,
-            unit_of=self.shown.get,
-            rules=self._rules,
-        )
-        if self.tokens + unit.tokens <= self.limit_tokens:
-            self.shown.put(unit)
-            self._recalled[unit.id] = found.passages
-            self._recall_spent += unit.tokens
+    @property
+    def _free_tokens(self) -> int:
+        return self.limit_tokens - self.tokens
 
-    def _search(self, newest: Unit) -> Search:
-        return self.archive.search(
-            newest.originals[0].text,
-            users=self._users.keys(),
-            live=[unit.items[0].text for unit in self.shown.live[:-1]],
-        )
-
-    def _chosen(self, search: Search, limit_tokens: int) -> Found:
-        recalled = {p for passages in self._recalled.values() for p in passages}
-        told = self.digest.whole if self.notice is not None else frozenset()
-        return choose_passages(
-            search,
-            self.archive,
-            self._rules,
-            limit_tokens=limit_tokens,
-            is_said=lambda p: p in recalled or p.unit_id in told,
-            unit_of=self.shown.get,
-            texts=len(self.shown.live) - 1,
-        )
-
-    def _recall_room(self, weight: float) -> int:
-        """Return what may be recalled now.
-
-        What is needed badly may take most of what is free. Otherwise all that is recalled
-        between two compactions takes at most half of the room that the first one left,
-        so that it does not make the next one come much sooner.
-        """
-        free_tokens = self.limit_tokens - self.tokens - _FRAME_TOKENS
-        room = int(free_tokens * _RECALL_SHARE_OF_FREE)
-        if weight < 1:
-            allowed = int(self._room_tokens * _RECALL_SHARE_OF_ROOM)
-            room = min(room, allowed - self._recall_spent)
-        return max(0, room)
+    @property
+    def _told(self) -> frozenset[float]:
+        return self.digest.whole if self.notice is not None else frozenset()
 
     def _make_room(self, wanted_tokens: int, weight: float) -> None:
         """Make room for what is needed badly, where less than half of it has some.
@@ -451,16 +393,14 @@ class Fold:
         What was recalled for earlier messages goes first: it stands late, and little has
         to be sent anew. A compaction comes only once some room was used for what came in.
         """
-        if weight < 1 or self._recall_room(weight) >= wanted_tokens // 2:
+        enough_tokens = wanted_tokens // 2
+        if weight < 1 or self._recaller.room(weight, self._free_tokens) >= enough_tokens:
             return
-        for place in list(self._recalled):
-            self._recall_spent -= self.shown.pop(place).tokens
-            del self._recalled[place]
+        if self._recaller.let_go_of_older():
             self.prefix_moves.append("what was recalled earlier made room")
-        grown_tokens = self.tokens - self._tokens_compacted - self._recall_spent
-        if self._recall_room(weight) >= wanted_tokens // 2 or (
-            grown_tokens < self._room_tokens * _LEAST_GROWTH_SHARE
-        ):
+        if self._recaller.room(weight, self._free_tokens) >= enough_tokens:
+            return
+        if not self._recaller.has_grown(self.tokens):
             return
         lower = self._lowered()
         if lower.fits_limit:
@@ -471,65 +411,3 @@ class Fold:
         """Return what no compaction can go below: system prompt, tools and pins."""
         pinned = sum(unit.tokens for unit in self.shown.live if unit.pinned)
         return sum(self.fixed.values()) + pinned
-
-    def _parts(self, units: Iterable[Unit]) -> dict[str, int]:
-        """Return the sizes of what is left when nothing more can yield."""
-        parts = dict(self.fixed)
-        latest = self._latest_user
-        for unit in units:
-            if unit.id == latest:
-                name = "latest user message"
-            else:
-                name = "pinned" if unit.pinned else "current turn"
-            parts[name] = parts.get(name, 0) + unit.tokens
-        return {name: tokens for name, tokens in parts.items() if tokens}
-
-
-def _is_recalled(unit: Unit) -> bool:
-    return unit.kind == "background" and unit.originals[0].source == "recall"
-
-
-def _whole(unit: Unit) -> Unit:
-    return dataclasses.replace(
-        unit,
-        items=unit.originals,
-        sizes=unit.whole_sizes,
-        rendition="whole",
-        reason="",
-    )
-
-
-def _is_double(unit: Unit) -> bool:
-    return any(mark.action == "deduplicated" for mark in unit.marks)
-
-
-def _as_shown(unit: Unit, old: Unit) -> Unit:
-    """Return a new version of a unit; what did not change is shown as before."""
-    if old.rendition == "whole" and not old.marks:
-        return unit
-    shown = {
-        id(original): (item, size)
-        for original, item, size in zip(old.originals, old.items, old.sizes, strict=True)
-    }
-    pairs = [
-        shown.get(id(item), (item, size))
-        for item, size in zip(unit.originals, unit.sizes, strict=True)
-    ]
-    return dataclasses.replace(
-        unit,
-        items=tuple(item for item, _ in pairs),
-        sizes=tuple(size for _, size in pairs),
-        rendition=old.rendition,
-        reason=old.reason,
-        priority=unit.priority if unit.priority is not None else old.priority,
-        refreshed_turn=old.refreshed_turn,
-        marks=_marks(old, unit),
-    )
-
-
-def _marks(old: Unit, new: Unit) -> tuple[Any, ...]:
-    """Return the marks of both versions that speak of items still there."""
-    still = {id(item) for item in new.originals}
-    ids = {item.id for item in old.originals if id(item) in still}
-    kept = [mark for mark in old.marks if mark.item_id in ids and mark not in new.marks]
-    return (*kept, *new.marks)

@@ -42,6 +42,7 @@ from context_builder.render.claude import claude_of
 from context_builder.render.claude_turns import BRIDGE, OPENING, Turns
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap
+from context_builder.render.left_out import naming_losses
 from context_builder.render.validate_anthropic import validate_anthropic
 from context_builder.tokens import TokenCounter, counter_for
 
@@ -90,12 +91,13 @@ class AnthropicAdapter:
             may_end_with_assistant=claude.takes_prefill or _is_paused(turns.messages),
         )
         request = self._request(prompt, turns)
-        return Rendering(
+        rendering = Rendering(
             messages=turns.messages,
             request=request,
             repairs=tuple(turns.repairs),
             spans=tuple(turns.spans),
         )
+        return naming_losses(rendering, prompt.items)
 
     def _add(
         self, turns: Turns, item: ContextItem, ids: IdMap, model: str | None

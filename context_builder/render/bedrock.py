@@ -44,6 +44,7 @@ from context_builder.render.claude_turns import BRIDGE, OPENING, Turns
 from context_builder.render.described import framed_result
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap
+from context_builder.render.left_out import naming_losses
 from context_builder.render.validate_bedrock import validate_bedrock
 from context_builder.tokens import TokenCounter, counter_for, resolve_model
 
@@ -92,12 +93,13 @@ class BedrockAdapter:
             adapter=self.name, may_end_with_assistant=claude.takes_prefill
         )
         request = self._request(prompt, turns)
-        return Rendering(
+        rendering = Rendering(
             messages=turns.messages,
             request=request,
             repairs=tuple(turns.repairs),
             spans=tuple(turns.spans),
         )
+        return naming_losses(rendering, prompt.items)
 
     def _add(
         self, turns: Turns, item: ContextItem, ids: IdMap, names: Names, prompt: Prompt

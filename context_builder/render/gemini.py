@@ -42,6 +42,7 @@ from context_builder.render.gemini_tokens import (
     parts_tokens,
 )
 from context_builder.render.ids import IdMap
+from context_builder.render.left_out import naming_losses
 from context_builder.render.validate_gemini import validate_gemini
 from context_builder.tokens import TokenCounter, counter_for
 
@@ -104,12 +105,13 @@ class GeminiAdapter:
             msg = "the model may not have the last word; add a user message"
             last = prompt.items[-1].id if prompt.items else None
             raise AdapterError(msg, adapter=self.name, item_id=last)
-        return Rendering(
+        rendering = Rendering(
             messages=writer.contents,
             request=asked_for(prompt, writer.contents),
             repairs=tuple(writer.repairs),
             spans=tuple(writer.spans),
         )
+        return naming_losses(rendering, prompt.items)
 
     def counter(self, model: str | None) -> TokenCounter:  # noqa: ARG002  one family
         """Return the estimate that is fitted to the vendor's models."""

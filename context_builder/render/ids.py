@@ -39,10 +39,14 @@ def clean_name(name: str, *, max_chars: int = 64) -> str:
 class IdMap:
     """The ids of one request: which call goes by which id with this vendor."""
 
-    def __init__(self, items: Iterable[ContextItem], capabilities: Capabilities) -> None:
+    def __init__(
+        self, items: Iterable[ContextItem], capabilities: Capabilities
+    ) -> None:
         self._fits = _rule(capabilities)
         self._capabilities = capabilities
-        self._origins: dict[str, str] = {}  # the id it was chosen for, by the chosen one
+        self._origins: dict[
+            str, str
+        ] = {}  # the id it was chosen for, by the chosen one
         self._ids: dict[tuple[str, str], str] = {}
         self._asking = ""
         for item in items:

@@ -58,7 +58,9 @@ class OpenAIChatAdapter:
             messages.append({"role": "system", "content": prompt.system.text})
         for item, said in self._said(prompt.items, ids):
             if not said:
-                repairs.append(Mark(item.id, "repaired", "nothing this vendor can show"))
+                repairs.append(
+                    Mark(item.id, "repaired", "nothing this vendor can show")
+                )
             for message in said:
                 spans.append((item.id, len(messages)))
                 messages.append(message)
@@ -69,14 +71,18 @@ class OpenAIChatAdapter:
             spans=tuple(spans),
         )
 
-    def _request(self, prompt: Prompt, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    def _request(
+        self, prompt: Prompt, messages: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         options = prompt.options
         asked = {
             "model": prompt.model,
             "messages": messages,
             "tools": [_said_tool(tool) for tool in prompt.tools] or None,
             "tool_choice": options.tool_choice if prompt.tools else None,
-            "parallel_tool_calls": options.parallel_tool_calls if prompt.tools else None,
+            "parallel_tool_calls": options.parallel_tool_calls
+            if prompt.tools
+            else None,
             "max_completion_tokens": options.max_output_tokens,
             "response_format": options.response_format,
             "reasoning_effort": options.reasoning_effort,
@@ -266,7 +272,9 @@ def say_part(part: Part) -> dict[str, Any]:
         case "text":
             return {"type": "text", "text": part.text}
         case "image":
-            url = part.url or f"data:{part.media_type or 'image/png'};base64,{part.data}"
+            url = (
+                part.url or f"data:{part.media_type or 'image/png'};base64,{part.data}"
+            )
             detail = {"detail": part.detail} if part.detail else {}
             return {"type": "image_url", "image_url": {"url": url, **detail}}
         case "audio":
@@ -301,14 +309,20 @@ def _said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     kind = "custom" if "custom" in tool else "function"
     said = tool[kind]
     name = clean_name(said["name"])
-    return dict(tool) if name == said["name"] else {**tool, kind: {**said, "name": name}}
+    return (
+        dict(tool) if name == said["name"] else {**tool, kind: {**said, "name": name}}
+    )
 
 
 def _named(item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:
-    return message if item.name is None else {**message, "name": _clean_person(item.name)}
+    return (
+        message if item.name is None else {**message, "name": _clean_person(item.name)}
+    )
 
 
 def _clean_person(name: str) -> str:
     """Return a participant's name without the characters that the API refuses."""
-    cleaned = "".join("_" if char.isspace() or char in "<|\\/>" else char for char in name)
+    cleaned = "".join(
+        "_" if char.isspace() or char in "<|\\/>" else char for char in name
+    )
     return cleaned[:64]

@@ -35,6 +35,7 @@ from context_builder.render.estimated_tokens import (
 )
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.left_out import naming_losses
 from context_builder.render.openai_chat import result_text, say_part
 from context_builder.render.validate_openai_compatible import (
     validate_openai_compatible,
@@ -91,7 +92,7 @@ class CompatAdapter:
             turns.add(prompt.system.id, self._say_system(prompt.system.text))
         self._say_items(prompt, turns)
         self._check_edges(prompt, turns)
-        return self._rendering(prompt, turns)
+        return naming_losses(self._rendering(prompt, turns), prompt.items)
 
     @property
     def _folds_system(self) -> bool:

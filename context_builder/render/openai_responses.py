@@ -25,6 +25,7 @@ from context_builder.render.adapter import (
 )
 from context_builder.render.frames import framed_content
 from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.left_out import naming_losses
 from context_builder.render.openai_responses_parts import said_parts, said_result
 from context_builder.render.openai_responses_request import asked_for
 from context_builder.render.openai_responses_tokens import (
@@ -85,12 +86,13 @@ class OpenAIResponsesAdapter:
         if not said:
             msg = "there is no message to send; add a user message"
             raise AdapterError(msg, adapter=self.name)
-        return Rendering(
+        rendering = Rendering(
             messages=said,
             request=asked_for(prompt, said),
             repairs=tuple(repairs),
             spans=tuple(spans),
         )
+        return naming_losses(rendering, prompt.items)
 
     def counter(self, model: str | None) -> TokenCounter:
         """Return the exact counter of the model's encoding; o200k_base without one."""

@@ -103,6 +103,14 @@ def test_minus_one_is_no_priority() -> None:
         message_item("user", "x", priority=-1)
 
 
+@pytest.mark.parametrize("source", ["repair", "recall", "notice"])
+def test_the_librarys_own_sources_are_refused(source: str) -> None:
+    """An item that looked like one of them would be told by nobody."""
+    with pytest.raises(InvalidItemError) as error:
+        message_item("user", "x", source=source)
+    assert error.value.field == "source"
+
+
 # --- the assistant --------------------------------------------------------------------
 
 

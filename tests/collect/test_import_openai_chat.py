@@ -250,6 +250,13 @@ def test_odd_usage_does_not_lose_the_answer() -> None:
     assert read_response(answer).items[0].text == "x"
 
 
+def test_an_answer_that_a_filter_ended_is_partial() -> None:
+    """It was cut off, as by the limit of its length."""
+    answer = completion(content="x")
+    answer["choices"][0]["finish_reason"] = "content_filter"
+    assert read_response(answer).items[0].partial
+
+
 # --- streams --------------------------------------------------------------------------
 
 

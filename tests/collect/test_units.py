@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
-from context_builder import ContextBuilder, Report
+from context_builder import ContextBuilder, ContextItem, Report
+from context_builder.collect import Grouper
+from context_builder.items import ItemRemoved
 from context_builder.testing import WordCounter, tool_call
 
 
@@ -48,7 +51,11 @@ def test_results_stand_behind_their_call_in_call_order() -> None:
     """Parallel results that come in another order are put in the order of the calls."""
     ctx = builder()
     ctx.extend([ASK, call("a", "b"), result("b", "two"), result("a", "one")])
-    assert said(ctx)[1:] == [("assistant", ["a", "b"]), ("tool", "one"), ("tool", "two")]
+    assert said(ctx)[1:] == [
+        ("assistant", ["a", "b"]),
+        ("tool", "one"),
+        ("tool", "two"),
+    ]
 
 
 def test_an_orphan_result_is_left_out_and_reported() -> None:
@@ -237,3 +244,64 @@ def test_rewind_and_build_regenerates() -> None:
     ctx.add_assistant_message("good answer")
     assert said(ctx) == [("user", "go"), ("assistant", "good answer")]
     assert [item.text for item in ctx.items] == ["go", "bad answer", "good answer"]
+
+
+def test_an_id_that_a_repair_would_take_stays_with_its_own_call() -> None:
+    """Each result answers the call that asked for it under this very id."""
+    ctx = builder()
+    ctx.extend([ASK, call("a", "a", "a_2")])
+    ctx.extend([result("a", "one"), result("a", "two"), result("a_2", "three")])
+    messages = ctx.build()
+    ids = [one["id"] for one in messages[1]["tool_calls"]]
+    assert (len(set(ids)), ids[2]) == (3, "a_2")
+    assert [m["content"] for m in messages[2:]] == ["one", "two", "three"]
+
+
+def test_the_same_answer_twice_survives_the_removal_of_one() -> None:
+    """The equal second answer takes the place of the first."""
+    ctx = builder()
+    ctx.extend([ASK, call("a"), result("a", "one"), result("a", "one")])
+    ctx.remove("i3")
+    assert said(ctx)[-1] == ("tool", "one")
+    assert [one.item_id for one in ctx.explain().outcomes] == ["i1", "i2", "i4"]
+
+
+def test_an_edit_of_the_answer_that_shows_is_not_undone_by_its_double() -> None:
+    """What was edited stays as it was edited."""
+    ctx = builder()
+    ctx.extend([ASK, call("a"), result("a", "one"), result("a", "one")])
+    ctx.edit("i3", content="edited")
+    assert said(ctx)[-1] == ("tool", "edited")
+
+
+def test_a_mended_question_comes_in_at_its_place_and_opens_a_turn() -> None:
+    """What came later stays behind it, and the move of the prefix is told."""
+    ctx = builder()
+    ctx.extend([ASK, {"role": "user", "content": "\0"}, call("a"), result("a", "one")])
+    moves = len(ctx.explain().prefix_moves)
+    ctx.edit("i2", content="mended")
+    assert [text for _, text in said(ctx)] == ["go", "mended", ["a"], "one"]
+    assert len(ctx.explain().prefix_moves) == moves + 1
+
+
+@pytest.mark.parametrize("depth", [600, 5_000])
+@pytest.mark.parametrize("target", ["openai", "anthropic", "gemini"])
+def test_arguments_without_a_bottom_are_wrapped(target: str, depth: int) -> None:
+    """They are kept as text, inside an object."""
+    ctx = builder()
+    deep = '{"a": %s"\\ud83d"%s}' % ("[" * depth, "]" * depth)
+    ctx.extend([ASK])
+    ctx.add_assistant_message("", tool_calls=[tool_call("a", arguments=deep)])
+    ctx.add_tool_result("search", "x", tool_call_id="a")
+    assert "_raw" in str(ctx.build(target))
+
+
+def test_a_removal_costs_no_more_in_a_long_session() -> None:
+    """Taking back is work for what is taken back."""
+    grouper = Grouper()
+    for number in range(1, 4_001):
+        grouper.feed(ContextItem(role="user", content="x", id=f"i{number}"))
+    started = time.process_time()
+    for number in range(1, 4_001):
+        grouper.feed(ItemRemoved(f"i{number}"))
+    assert time.process_time() - started < 1

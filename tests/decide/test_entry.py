@@ -107,7 +107,6 @@ def test_a_limit_in_characters_wins() -> None:
     assert "90" in after.items[1].text
 
 
-@pytest.mark.xfail(strict=True, reason="text among parts is not looked at")
 def test_a_limit_in_characters_holds_for_text_among_parts() -> None:
     """A picture beside it does not let a long text through."""
     content = (TextPart(text="a" * 500), ImagePart(url="https://a.org/b.png"))

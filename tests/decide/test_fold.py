@@ -282,7 +282,6 @@ def test_the_stable_part_shrinks_with_what_is_taken_out_of_it() -> None:
     assert [one.id for one in fold.shown.live[: fold.stable_units]] == stable[1:]
 
 
-@pytest.mark.xfail(strict=True, reason="measuring raises, and the entry is read again")
 def test_what_a_vendor_cannot_say_does_not_break_the_session() -> None:
     """Once it is taken out, the vendor is served again."""
     ctx = builder()
@@ -315,7 +314,6 @@ def test_what_was_taken_back_is_said_nowhere(act: str) -> None:
 # --- units that are put together again ------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="the former answer is forgotten")
 @pytest.mark.parametrize("act", ["rewind", "remove"])
 def test_taking_back_a_second_answer_makes_the_first_valid(act: str) -> None:
     """A call that was answered does not become unanswered."""
@@ -331,7 +329,6 @@ def test_taking_back_a_second_answer_makes_the_first_valid(act: str) -> None:
     assert "first" in said(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="the waiting result is dropped with its call")
 def test_an_early_result_waits_again_when_its_call_is_taken_back() -> None:
     """What came before the point of a rewind is still there."""
     ctx = builder()
@@ -344,7 +341,6 @@ def test_an_early_result_waits_again_when_its_call_is_taken_back() -> None:
     assert "early" in said(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="only units are edited, not what waits for one")
 def test_an_early_result_can_be_edited() -> None:
     """The newest version is what its call gets."""
     ctx = builder()
@@ -355,7 +351,6 @@ def test_an_early_result_can_be_edited() -> None:
     assert "changed" in said(ctx)
 
 
-@pytest.mark.xfail(strict=True, reason="what stands in no unit stays out")
 def test_an_item_left_out_as_broken_comes_in_when_it_is_mended() -> None:
     """An edit that says something is shown."""
     ctx = builder()
@@ -367,9 +362,6 @@ def test_an_item_left_out_as_broken_comes_in_when_it_is_mended() -> None:
     assert "mended" in said(ctx)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="after a removal calls are open under new ids only"
-)
 def test_calls_of_one_id_find_their_results_after_a_removal() -> None:
     """A repair of ids is remembered."""
     ctx = builder()
@@ -387,7 +379,6 @@ def test_calls_of_one_id_find_their_results_after_a_removal() -> None:
 # --- what goes out is well-formed -----------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="parts are cleaned, and not left out when empty")
 def test_a_part_of_nothing_but_nuls_is_left_out() -> None:
     """No empty text reaches a vendor."""
     ctx = builder()
@@ -405,9 +396,6 @@ def test_a_note_without_text_is_not_sent_empty() -> None:
     assert all(message["content"] for message in ctx.build())
 
 
-@pytest.mark.xfail(
-    strict=True, reason="only content and arguments are made well-formed"
-)
 @pytest.mark.parametrize("where", ["name", "source", "call id", "file", "tools"])
 def test_half_a_surrogate_pair_never_goes_out(where: str) -> None:
     """Every text of a request can be encoded."""

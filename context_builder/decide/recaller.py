@@ -1,0 +1,142 @@
+"""Keeps what was recalled: in what room, for how long, and what it repeats.
+
+What is recalled for a message stands just before it, behind the stable prefix. It stays
+there until room is needed, and then goes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from context_builder.decide.archive import Archive, Passage, Search
+from context_builder.decide.recall import Found, choose_passages, recall_unit
+from context_builder.decide.rules import Rules
+from context_builder.decide.shown import Shown
+from context_builder.items import Unit
+
+__all__ = ["FULL_NEED", "HALF", "Recaller", "is_recalled"]
+
+HALF = 0.5
+"""What is recalled for a unit stands half a place before it."""
+FULL_NEED = 0.1
+"""From this need up (see `Search.need`) a message is taken to ask for what left."""
+FRAME_TOKENS = 24
+"""About what the frame around recalled passages takes."""
+_SHARE_OF_ROOM = 0.5
+_SHARE_OF_FREE = 0.75
+"""What is recalled leaves room for what answers it."""
+_LEAST_GROWTH_SHARE = 0.2
+
+
+def is_recalled(unit: Unit) -> bool:
+    """Say whether a unit holds recalled passages."""
+    return unit.kind == "background" and unit.originals[0].source == "recall"
+
+
+class Recaller:
+    """The archive of a fold, and what of it is in the request."""
+
+    def __init__(self, shown: Shown, rules: Rules, limit_tokens: int) -> None:
+        self.archive = Archive()
+        self._shown = shown
+        self._rules = rules
+        self._places: dict[float, tuple[Passage, ...]] = {}
+        self._spent_tokens = 0
+        self._room_tokens = limit_tokens
+        self._start_tokens = 0
+
+    def copy(self, shown: Shown) -> Recaller:
+        """Return another one, over other units, that can change without this one."""
+        other = Recaller(shown, self._rules, self._room_tokens)
+        other.archive = self.archive.copy()
+        other._places = dict(self._places)
+        other._spent_tokens = self._spent_tokens
+        other._start_tokens = self._start_tokens
+        return other
+
+    def start(self, tokens: int, limit_tokens: int) -> None:
+        """Begin anew after a compaction that came down to so many tokens."""
+        for place in [place for place in self._places if place in self._shown.gone]:
+            del self._places[place], self._shown.gone[place]
+        self._start_tokens = tokens
+        self._room_tokens = max(0, limit_tokens - tokens)
+        self._spent_tokens = 0
+
+    def forget(self, unit_id: float) -> None:
+        """Take out everything that repeats a unit's words."""
+        self.archive.forget(unit_id)
+        for place, passages in list(self._places.items()):
+            if place == unit_id - HALF or any(p.unit_id == unit_id for p in passages):
+                self._let_go(place)
+
+    def _let_go(self, place: float) -> None:
+        self._spent_tokens -= self._shown.pop(place).tokens
+        del self._places[place]
+
+    def let_go_of_older(self) -> bool:
+        """Take out what was recalled for earlier messages; say whether there was any."""
+        places = list(self._places)
+        for place in places:
+            self._let_go(place)
+        return bool(places)
+
+    def has_grown(self, tokens: int) -> bool:
+        """Say whether some of the room has been used for what came in."""
+        grown_tokens = tokens - self._start_tokens - self._spent_tokens
+        return grown_tokens >= self._room_tokens * _LEAST_GROWTH_SHARE
+
+    def room(self, weight: float, free_tokens: int) -> int:
+        """Return what may be recalled now.
+
+        What is needed badly (weight 1) may take most of what is free. Otherwise all that
+        is recalled between two compactions takes at most half of the room that the first
+        one left, so that it does not make the next one come much sooner.
+        """
+        room = int((free_tokens - FRAME_TOKENS) * _SHARE_OF_FREE)
+        if weight < 1:
+            allowed = int(self._room_tokens * _SHARE_OF_ROOM)
+            room = min(room, allowed - self._spent_tokens)
+        return max(0, room)
+
+    def search(self, newest: Unit, users: AbstractSet[float]) -> Search:
+        """Look for what a message asks for."""
+        return self.archive.search(
+            newest.originals[0].text,
+            users=users,
+            live=[unit.items[0].text for unit in self._shown.live[:-1]],
+        )
+
+    def choose(
+        self, search: Search, limit_tokens: int, told: AbstractSet[float]
+    ) -> Found:
+        """Return the passages that are worth bringing back, as far as the limit allows.
+
+        Args:
+            search: What was found.
+            limit_tokens: What they may take.
+            told: Units that the digest says whole.
+        """
+        there = {p for passages in self._places.values() for p in passages}
+        return choose_passages(
+            search,
+            self.archive,
+            self._rules,
+            limit_tokens=limit_tokens,
+            is_said=lambda passage: passage in there or passage.unit_id in told,
+            unit_of=self._shown.get,
+            texts=len(self._shown.live) - 1,
+        )
+
+    def put(self, newest: Unit, found: Found, free_tokens: int) -> None:
+        """Show passages just before a message, if they fit as they are framed."""
+        unit = recall_unit(
+            found.passages,
+            unit_id=newest.id - HALF,
+            turn=newest.turn,
+            unit_of=self._shown.get,
+            rules=self._rules,
+        )
+        if unit.tokens <= free_tokens:
+            self._shown.put(unit)
+            self._places[unit.id] = found.passages
+            self._spent_tokens += unit.tokens

@@ -1,0 +1,82 @@
+"""Names what a request does not carry: reasoning, and who of several users spoke.
+
+It reads what was said, rather than asking each adapter: what is not in the messages of
+an item was left out, whatever the reason.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from context_builder.items import ContextItem, Mark
+from context_builder.messages import ReasoningPart
+from context_builder.render.adapter import Rendering
+from context_builder.render.described import person_name
+
+__all__ = ["naming_losses"]
+
+SHORTEST_SIGN = 8
+"""Shorter texts of a vendor's block may stand in a message by chance."""
+
+
+def naming_losses(rendering: Rendering, items: Sequence[ContextItem]) -> Rendering:
+    """Return a rendering whose repairs tell of reasoning and names that were left out."""
+    concerned = [item for item in items if item.reasoning or item.name is not None]
+    if not concerned:
+        return rendering
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for item_id, place in rendering.spans:
+        places[item_id].append(place)
+    known = {mark.item_id for mark in rendering.repairs if "reasoning" in mark.reason}
+    marks = [
+        Mark(item.id, "repaired", reason)
+        for item in concerned
+        for reason in _left_out(
+            item, _text([rendering.messages[place] for place in places[item.id]])
+        )
+        if not (item.id in known and "reasoning" in reason)
+    ]
+    return dataclasses.replace(rendering, repairs=(*rendering.repairs, *marks))
+
+
+def _left_out(item: ContextItem, said: str) -> Iterator[str]:
+    lost = [part for part in item.reasoning if not _is_in(part, said)]
+    if lost:
+        whose = ", ".join(sorted({part.provider for part in lost}))
+        yield f"reasoning ({whose}) was left out: it does not go to this vendor"
+    if item.name is not None and person_name(item.name) not in said:
+        yield "the participant's name was left out: there is no place for it"
+
+
+def _is_in(part: ReasoningPart, said: str) -> bool:
+    signs = [part.text, part.signature or "", *_signs(part.data)]
+    given = [sign for sign in signs if sign]
+    return not given or any(json.dumps(sign)[1:-1] in said for sign in given)
+
+
+def _signs(value: Any) -> Iterator[str]:
+    """Yield the texts by which a vendor's block can be found again."""
+    if isinstance(value, str):
+        if len(value) >= SHORTEST_SIGN:
+            yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from _signs(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from _signs(member)
+
+
+def _text(messages: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps(messages, default=_as_text)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    return str(value)
