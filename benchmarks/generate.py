@@ -12,12 +12,47 @@ from typing import Any
 
 __all__ = ["conversation", "system_prompt", "turn"]
 
-_EN = (
-    "budget report invoice total customer order shipment delayed because warehouse "
-    "reported missing items please check status again before friday and answer with "
-    "numbers dates names only when they matter to the question at hand today"
-).split()
-_ZH = "请检查订单状态并在周五之前回复客户关于仓库缺货和发票总额的问题我们需要准确的数字日期和姓名"
+_EN = [
+    "budget",
+    "report",
+    "invoice",
+    "total",
+    "customer",
+    "order",
+    "shipment",
+    "delayed",
+    "because",
+    "warehouse",
+    "reported",
+    "missing",
+    "items",
+    "please",
+    "check",
+    "status",
+    "again",
+    "before",
+    "friday",
+    "and",
+    "answer",
+    "with",
+    "numbers",
+    "dates",
+    "names",
+    "only",
+    "when",
+    "they",
+    "matter",
+    "to",
+    "the",
+    "question",
+    "at",
+    "hand",
+    "today",
+]
+_ZH = (
+    "请检查订单状态并在周五之前回复客户"
+    "关于仓库缺货和发票总额的问题我们需要准确的数字日期和姓名"
+)
 
 
 def _words(chance: random.Random, tokens: int, *, chinese: bool) -> str:
@@ -29,7 +64,10 @@ def _words(chance: random.Random, tokens: int, *, chinese: bool) -> str:
 
 def system_prompt(seed: int = 1) -> dict[str, Any]:
     """Return a system message of about 300 tokens."""
-    return {"role": "system", "content": _words(random.Random(seed), 300, chinese=False)}
+    return {
+        "role": "system",
+        "content": _words(random.Random(seed), 300, chinese=False),
+    }
 
 
 def turn(number: int, seed: int = 1) -> list[dict[str, Any]]:

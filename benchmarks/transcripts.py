@@ -16,12 +16,14 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder import BudgetExceededError, ContextBuilder
 from context_builder.render import adapter_for, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHARES = (0.10, 0.25, 0.50, 1.0)
 
@@ -51,7 +53,9 @@ def check(
     is_full: bool,
 ) -> list[str]:
     """Return what a transcript at a budget breaks; empty: every promise was kept."""
-    ctx = ContextBuilder(model="gpt-4o", max_tokens=max_tokens, tools=record.get("tools"))
+    ctx = ContextBuilder(
+        model="gpt-4o", max_tokens=max_tokens, tools=record.get("tools")
+    )
     moves, before = -1, []
     problems = []
     messages = record["messages"]
@@ -139,7 +143,9 @@ def main() -> int:
     runs: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     for name, record in records(options.data):
-        whole = ContextBuilder(model="gpt-4o", max_tokens=10**9, tools=record.get("tools"))
+        whole = ContextBuilder(
+            model="gpt-4o", max_tokens=10**9, tools=record.get("tools")
+        )
         whole.extend(record["messages"])
         total = recount(whole.request(options.target), options.target)
         for share in SHARES:
@@ -156,7 +162,10 @@ def main() -> int:
                     failed[f"{name}: {problem[:100]}"] += 1
                     if failed[f"{name}: {problem[:100]}"] <= 2:
                         how = "stepwise" if stepwise else "whole"
-                        print(f"{record['id']} {share:.0%} {how}: {problem}", file=sys.stderr)
+                        print(
+                            f"{record['id']} {share:.0%} {how}: {problem}",
+                            file=sys.stderr,
+                        )
     print("| transcripts | runs | failed |\n| --- | --- | --- |")
     for name, count in runs.items():
         bad = sum(n for key, n in failed.items() if key.startswith(f"{name}: "))

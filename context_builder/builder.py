@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from context_builder.collect import (
     Intake,
@@ -24,10 +23,14 @@ from context_builder.limits import Limits, check_limits, limits_for
 from context_builder.logs import log_event
 from context_builder.options import checked_options, checked_settings
 from context_builder.render import Rendering, adapter_for
-from context_builder.report import Report
-from context_builder.settings import RequestOptions, Settings
 from context_builder.targets import SessionRuler, Target, TargetKey
-from context_builder.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from context_builder.report import Report
+    from context_builder.settings import RequestOptions, Settings
+    from context_builder.tokens import TokenCounter
 
 __all__ = ["ContextBuilder", "SystemPrompt"]
 
@@ -134,7 +137,8 @@ class ContextBuilder(Intake):
 
         Raises:
             BudgetExceededError: As `build`.
-            AdapterError: As `build`; or if no model is named, or there is nothing to say.
+            AdapterError: As `build`; or if no model is named, or there is nothing to
+            say.
             UnknownModelError: As `build`.
         """
         rendering = self._rendering(target, self._model_for(target, model), max_tokens)
@@ -183,7 +187,8 @@ class ContextBuilder(Intake):
         return self._limits_of(TargetKey("openai", self._model, None)).budget_tokens
 
     def configure(self, **changes: Any) -> None:
-        """Change settings: `model`, `max_tokens`, `context_window`, `settings`, `options`.
+        """Change settings: `model`, `max_tokens`, `context_window`, `settings`,
+        `options`.
 
         What was decided under the former settings is decided anew from the log.
 
@@ -240,7 +245,8 @@ class ContextBuilder(Intake):
             builder.set_tools(tools)
         return builder
 
-    # --- inside -------------------------------------------------------------------------
+    # --- inside
+    # -------------------------------------------------------------------------
 
     def _assign(self, values: Mapping[str, Any]) -> None:
         for name, value in values.items():

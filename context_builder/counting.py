@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.collect import read_messages, read_tools
-from context_builder.items import ContextItem
 from context_builder.render import Prompt, adapter_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from context_builder.items import ContextItem
 
 __all__ = ["count", "count_messages"]
 
@@ -26,7 +29,8 @@ def count_messages(
     model: str | None = None,
     tools: Iterable[Mapping[str, Any]] | None = None,
 ) -> int:
-    """Return the input tokens of a request with these messages, framing and tools included.
+    """Return the input tokens of a request with these messages, framing and tools
+    included.
 
     Reasoning counts as what it would take where it is sent back.
 

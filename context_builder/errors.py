@@ -16,7 +16,10 @@ message says what happened, how much, and what to do. No message holds content.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "AdapterError",
@@ -58,7 +61,11 @@ class UnknownModelError(ContextBuilderError, LookupError):
     """
 
     def __init__(self, model: str, *, close_matches: Sequence[str] = ()) -> None:
-        hint = f" Did you mean {', '.join(map(repr, close_matches))}?" if close_matches else ""
+        hint = (
+            f" Did you mean {', '.join(map(repr, close_matches))}?"
+            if close_matches
+            else ""
+        )
         super().__init__(
             f"The context window of model {model!r} is not known.{hint} Pass "
             "context_window=... (tokens), or an explicit budget with max_tokens=..."
@@ -77,7 +84,11 @@ class BudgetExceededError(ContextBuilderError):
     """
 
     def __init__(
-        self, *, needed_tokens: int, limit_tokens: int, parts: Mapping[str, int] | None = None
+        self,
+        *,
+        needed_tokens: int,
+        limit_tokens: int,
+        parts: Mapping[str, int] | None = None,
     ) -> None:
         self.needed_tokens = needed_tokens
         self.limit_tokens = limit_tokens
@@ -85,7 +96,9 @@ class BudgetExceededError(ContextBuilderError):
         sizes = ", ".join(f"{name} {tokens:,}" for name, tokens in self.parts.items())
         super().__init__(
             f"What may not be left out needs {needed_tokens:,} tokens; the budget is "
-            f"{limit_tokens:,}" + (f" ({sizes})" if sizes else "") + ". Make the largest "
+            f"{limit_tokens:,}"
+            + (f" ({sizes})" if sizes else "")
+            + ". Make the largest "
             "part smaller, or raise max_tokens."
         )
 
@@ -98,7 +111,9 @@ class AdapterError(ContextBuilderError):
         item_id: The item in the way, where there is one.
     """
 
-    def __init__(self, message: str, *, adapter: str, item_id: str | None = None) -> None:
+    def __init__(
+        self, message: str, *, adapter: str, item_id: str | None = None
+    ) -> None:
         super().__init__(message)
         self.adapter = adapter
         self.item_id = item_id

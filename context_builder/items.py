@@ -64,7 +64,9 @@ def default_priority(role: str, source: str, *, optional: bool) -> int:
     """Say how important an item is when nobody said so (0 to 100)."""
     if optional:
         return PRIORITY_BACKGROUND
-    return _PRIORITY_BY_SOURCE.get(source) or _PRIORITY_BY_ROLE.get(role, PRIORITY_OTHER)
+    return _PRIORITY_BY_SOURCE.get(source) or _PRIORITY_BY_ROLE.get(
+        role, PRIORITY_OTHER
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ class ContextItem:
     priority: int = -1
     """0 to 100, higher stays longer; left out: by kind. It never decides the order."""
     source: str = "message"
-    """Where it comes from: message, user, assistant, system_prompt, tool_result, memory,
-    summary, event, or a name of your own."""
+    """Where it comes from: message, user, assistant, system_prompt, tool_result,
+    memory, summary, event, or a name of your own."""
     timestamp: float | None = None
     """Seconds since the epoch. Data only: the order of the log is the order."""
     optional: bool = False
@@ -136,7 +138,9 @@ class ContextItem:
     @property
     def is_spoken(self) -> bool:
         """Whether it is the user's own word, as opposed to data in a user message."""
-        return self.role == "user" and self.source in SPOKEN_SOURCES and not self.optional
+        return (
+            self.role == "user" and self.source in SPOKEN_SOURCES and not self.optional
+        )
 
     @property
     def is_background(self) -> bool:
@@ -235,12 +239,19 @@ LADDER_ORDER: Mapping[Rendition, int] = {
 }
 
 Action = Literal[
-    "kept", "shortened", "referenced", "summarized", "evicted", "deduplicated", "repaired"
+    "kept",
+    "shortened",
+    "referenced",
+    "summarized",
+    "evicted",
+    "deduplicated",
+    "repaired",
 ]
 """What became of an item."""
 
 UnitKind = Literal["message", "tool", "note", "background", "summary"]
-"""`tool`: calls with all their results. `note`: a system message in mid-conversation."""
+"""`tool`: calls with all their results. `note`: a system message in
+mid-conversation."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -257,8 +268,8 @@ class Unit:
     """What stays or goes as one: a message, or calls with all their results."""
 
     id: float
-    """Its place: the number of its first item. Units are ordered by it. What is recalled
-    for a message stands half a place before it."""
+    """Its place: the number of its first item. Units are ordered by it. What is
+    recalled for a message stands half a place before it."""
     items: tuple[ContextItem, ...]
     """What is shown now; empty when absent."""
     originals: tuple[ContextItem, ...]
@@ -359,8 +370,8 @@ class Plan:
     has_gap: bool = False
     """Whether anything has been evicted, now or earlier."""
     reserve_tokens: int = 0
-    """Kept free under the target for the digest of what left. Only what is not important
-    makes way for it."""
+    """Kept free under the target for the digest of what left. Only what is not
+    important makes way for it."""
 
     @property
     def tokens(self) -> int:

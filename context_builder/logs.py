@@ -26,7 +26,7 @@ def log_event(event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
 
 def _bound() -> BoundLogger:
     """Wrap the logger with structlog; imported only when something is logged."""
-    import structlog
+    import structlog  # noqa: PLC0415  nobody pays for it who logs nothing
 
     bound: BoundLogger = structlog.wrap_logger(
         _LOGGER,

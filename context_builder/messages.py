@@ -42,7 +42,8 @@ class _Part(BaseModel):
         given = [name for name in names if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none"
-            raise ValueError(f"exactly one of {', '.join(names)} is needed; found {found}")
+            msg = f"exactly one of {', '.join(names)} is needed; found {found}"
+            raise ValueError(msg)
         return self
 
 
@@ -58,7 +59,8 @@ class ImagePart(_Part):
 
     type: Literal["image"] = "image"
     url: str | None = None
-    """An http(s) address that the vendor fetches. A data: address is read into `data`."""
+    """An http(s) address that the vendor fetches. A data: address is read into
+    `data`."""
     data: str | None = None
     """The file in base64."""
     media_type: str | None = None
@@ -100,7 +102,9 @@ class AudioPart(_Part):
     media_type: str = "audio/wav"
 
 
-Part = Annotated[TextPart | ImagePart | FilePart | AudioPart, Field(discriminator="type")]
+Part = Annotated[
+    TextPart | ImagePart | FilePart | AudioPart, Field(discriminator="type")
+]
 """One piece of a message."""
 
 Content = str | tuple[Part, ...]
@@ -112,7 +116,8 @@ class ToolCall:
     """A model's wish to have a tool run."""
 
     id: str
-    """Joins the call to its result. Vendors reuse ids: it names this call only until it is answered."""
+    """Joins the call to its result. Vendors reuse ids: it names this call only until
+    it is answered."""
     name: str
     arguments: str = "{}"
     """The arguments as JSON text, exactly as the model wrote them."""
@@ -127,7 +132,8 @@ class ReasoningPart:
     """A piece of a model's reasoning. It goes back byte for byte, or not at all."""
 
     provider: str
-    """The adapter family whose model wrote it, such as `"anthropic"`. Others never get it."""
+    """The adapter family whose model wrote it, such as `"anthropic"`. Others never get
+    it."""
     text: str = ""
     """The readable text; empty where the vendor keeps it to itself."""
     signature: str | None = None

@@ -17,9 +17,7 @@ __all__ = ["MOST_TOKENS", "ContextClass", "RequestOptions", "Settings", "Shares"
 MOST_TOKENS = 10**12
 """No number of tokens is larger: more is a mistake."""
 
-ContextClass = Literal[
-    "system", "latest_turn", "tool_results", "history", "background"
-]
+ContextClass = Literal["system", "latest_turn", "tool_results", "history", "background"]
 """What the budget is shared between. `history` includes summaries."""
 
 
@@ -28,7 +26,7 @@ class _Settings(BaseModel):
 
 
 class Shares(_Settings):
-    """Shares of the input budget, from 0 to 1. Soft: what one leaves the others may use."""
+    """Shares of the input budget, 0 to 1. Soft: what one leaves the others may use."""
 
     system: float = Field(default=0.15, ge=0, le=1)
     """System prompt, tool definitions and vendor overhead."""
@@ -45,7 +43,8 @@ class Shares(_Settings):
     def _adds_up(self) -> Self:
         total = sum(self.by_class().values())
         if abs(total - 1) > 0.001:  # noqa: PLR2004  rounding
-            raise ValueError(f"the shares add up to {total:.3f}, not to 1")
+            msg = f"the shares add up to {total:.3f}, not to 1"
+            raise ValueError(msg)
         return self
 
     def by_class(self) -> dict[ContextClass, float]:
@@ -72,8 +71,8 @@ class Settings(_Settings):
     reserve_share: float = Field(default=0.30, ge=0, lt=1)
     """Most that is kept free for an output nobody limited, as a share of the window."""
     min_gain_share: float = Field(default=0.05, ge=0, lt=1)
-    """A rung that frees less than this share of the budget is skipped while a later rung
-    can reach the low mark."""
+    """A rung that frees less than this share of the budget is skipped while a later
+    rung can reach the low mark."""
     shares: Shares = Shares()
     """How the budget is split between the classes."""
     decay_per_turn: int = Field(default=5, ge=0, le=100)
@@ -81,13 +80,15 @@ class Settings(_Settings):
     history_floor: int = Field(default=30, ge=0, le=100)
     """History does not decay below this priority."""
     truncate_at: int = Field(default=80, ge=0, le=100)
-    """From this priority up an item is shortened where it can be; below it is dropped."""
+    """From this priority up an item is shortened where it can be; below it is
+    dropped."""
     keep_recent_rounds: int = Field(default=3, ge=1)
     """Rounds of tool calls of the current turn whose results stay longest."""
     min_shortened_tokens: int = Field(default=160, ge=16)
     """Results are not cut below this size while older rounds can be cleared instead."""
     recall_share: float = Field(default=0.40, ge=0, le=1)
-    """Most of the budget that passages recalled for a user message take; 0: no recall."""
+    """Most of the budget that passages recalled for a user message take; 0: no
+    recall."""
     digest_share: float = Field(default=0.45, ge=0, le=1)
     """Most of the budget that the digest of left-out messages takes; 0: only their
     number is told."""
@@ -124,11 +125,12 @@ class RequestOptions(_Settings):
     thinking_budget_tokens: int | None = Field(
         default=None, gt=0, le=MOST_TOKENS, strict=True
     )
-    """Tokens that the model may think before it answers, where the vendor takes a number."""
+    """Tokens that the model may think, where the vendor takes a number."""
     reasoning_effort: str | None = None
     """Such as `low`, `medium`, `high`, where the vendor takes a word."""
     temperature: float | None = None
     prompt_cache_key: str | None = None
-    """Routes requests with one prefix to one cache, where the vendor takes such a key."""
+    """Routes requests with one prefix to one cache, where the vendor takes such a
+    key."""
     extra: Mapping[str, Any] | None = None
     """Further arguments for the vendor's call, passed on as they are."""

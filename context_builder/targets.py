@@ -7,17 +7,20 @@ up to date when it is asked. The log is the only thing that targets share.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.collect import Grouper, SessionLog
 from context_builder.decide import Fold, Rules, class_uses, outcomes, pending_calls
 from context_builder.errors import BudgetExceededError
-from context_builder.items import ContextItem
-from context_builder.limits import Limits
 from context_builder.render import Prompt, ProviderAdapter, Rendering
 from context_builder.report import Report
-from context_builder.settings import RequestOptions, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from context_builder.items import ContextItem
+    from context_builder.limits import Limits
+    from context_builder.settings import RequestOptions, Settings
 
 __all__ = ["SessionRuler", "Target", "TargetKey"]
 
@@ -148,7 +151,7 @@ class Target:
         self._ruler.forget_tried()
 
     def rendering(self, log: SessionLog) -> Rendering:
-        """Return the request, made once a revision. It is shared: copy it to hand it out.
+        """Return the request, made once a revision; it is shared: copy it.
 
         Raises:
             BudgetExceededError: If what may not be left out is larger than the budget.
@@ -227,9 +230,7 @@ class Target:
             parts={
                 **fold.fixed,
                 "notice": fold.notice_tokens,
-                "messages": fold.tokens
-                - fold.notice_tokens
-                - sum(fold.fixed.values()),
+                "messages": fold.tokens - fold.notice_tokens - sum(fold.fixed.values()),
             },
             outcomes=outcomes(
                 fold,
@@ -242,7 +243,9 @@ class Target:
             prefix_moves=tuple(fold.prefix_moves),
             pending_calls=pending_calls(self._fold),
             revision=log.revision,
-            repairs=tuple(f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs),
+            repairs=tuple(
+                f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs
+            ),
         )
         self._reported = (log.revision, report)
         return report

@@ -14,16 +14,19 @@ from context_builder.testing import WordCounter, tool_call, turns
 
 
 def builder(max_tokens: int = 100_000, **settings: Any) -> ContextBuilder:
+    """Return a builder that counts words."""
     return ContextBuilder(
         max_tokens=max_tokens, counter=WordCounter(), settings=Settings(**settings)
     )
 
 
 def texts(ctx: ContextBuilder) -> list[str]:
+    """Return what the messages say."""
     return [str(message["content"]) for message in ctx.build()]
 
 
-# --- entry ------------------------------------------------------------------------------
+# --- entry
+# ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_f5_an_item_taken_back_gives_its_place_back() -> None:
 def test_f6_a_tool_output_is_cut_to_head_and_tail(
     limit: int, head: str, tail: str
 ) -> None:
-    """F6: head = limit // 2, the tail is the rest, the number left out stands between."""
+    """F6: head = limit // 2, tail = the rest, the number left out between them."""
     cut = truncate_chars("abcdefghij", limit)
     assert cut.startswith(head)
     assert cut.endswith(tail)
@@ -243,7 +246,8 @@ def test_f8_each_kind_of_text_is_cut_in_its_own_way() -> None:
     assert user["content"].rstrip().endswith("TAIL.")
 
 
-# --- decision ---------------------------------------------------------------------------
+# --- decision
+# ---------------------------------------------------------------------------
 
 
 def test_f10_history_decays_with_age_down_to_its_floor() -> None:
@@ -349,7 +353,7 @@ def test_f17_pinned_and_recent_stay_the_middle_yields() -> None:
 
 
 def test_f20_cheap_losses_come_before_dear_ones() -> None:
-    """F20: background goes before results, results become references before turns go."""
+    """F20: background goes first, then results become references, then turns go."""
     ctx = builder(820)
     ctx.add_memory("background " * 40)
     ctx.extend(turns(2, words=100, tools=True))
@@ -401,7 +405,7 @@ def test_f31_broken_histories_are_made_whole_and_reported() -> None:
 
 
 def test_f38_an_estimate_says_that_it_is_one() -> None:
-    """F38: without a tokenizer tokens are estimated by script, and named an estimate."""
+    """F38: without a tokenizer tokens are estimated by script, and called so."""
     ctx = ContextBuilder(model="deepseek-chat")
     ctx.add_user_message("你好世界" * 25)
     report = ctx.explain()

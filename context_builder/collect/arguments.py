@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from context_builder.collect.plain import MOST_NESTED, repair_json
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import ToolCall
 from context_builder.unicode import is_well_formed, repair_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from context_builder.messages import ToolCall
 
 __all__ = ["CutOffError", "tidy_arguments"]
 

@@ -6,10 +6,13 @@ short one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from heapq import heappop, heappush
+from typing import TYPE_CHECKING
 
-from context_builder.items import ContextItem
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from context_builder.items import ContextItem
 
 __all__ = ["CallBook", "Place", "number_of"]
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_builder.collect.plain import plain_json, wrong
 from context_builder.errors import InvalidItemError
-from context_builder.items import ContextItem
 from context_builder.messages import (
     AudioPart,
     Content,
@@ -23,6 +22,9 @@ from context_builder.messages import (
     TextPart,
     ToolCall,
 )
+
+if TYPE_CHECKING:
+    from context_builder.items import ContextItem
 
 __all__ = ["RESERVED_SOURCES", "check_item"]
 

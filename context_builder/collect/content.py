@@ -57,7 +57,7 @@ def read_content(value: object, *, field: str = "content") -> Content:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, Mapping) or isinstance(value, _PART_TYPES):
+    if isinstance(value, (Mapping, _PART_TYPES)):
         value = [value]
     if not isinstance(value, Sequence) or isinstance(value, bytes | bytearray):
         raise wrong(value, field, "text or a list of parts")
@@ -87,7 +87,8 @@ def read_part(value: object, *, field: str) -> Part | None:
         return TextPart(text=value)
     value = as_mapping(value)
     if value is None:
-        raise InvalidItemError(f"{field} is not a part", field=field, value=value)
+        msg = f"{field} is not a part"
+        raise InvalidItemError(msg, field=field, value=value)
     kind = value.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
@@ -182,7 +183,8 @@ def _from_source(source: Mapping[str, Any]) -> dict[str, Any]:
         case "file":
             return {"file_id": source["file_id"]}
         case other:
-            raise KeyError(f"a known source type (found {other!r})")
+            msg = f"a known source type (found {other!r})"
+            raise KeyError(msg)
 
 
 def _read_file(value: Mapping[str, Any]) -> Part:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from context_builder.collect.checks import check_item
 from context_builder.collect.content import is_blank, read_content, read_result
@@ -14,6 +13,9 @@ from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem, default_priority
 from context_builder.messages import Content, ReasoningPart, Role, ToolCall
 from context_builder.unicode import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 __all__ = [
     "assistant_item",
@@ -145,8 +147,8 @@ def edited_item(item: ContextItem, changes: Mapping[str, Any]) -> ContextItem:
     """Return another version of an item, same id.
 
     Raises:
-        InvalidItemError: If a field may not be edited, or its value is not allowed. Blank
-            content is not: an item is taken out with `remove`.
+        InvalidItemError: If a field may not be edited, or its value is not allowed.
+        Blank content is not: an item is taken out with `remove`.
     """
     for name in changes:
         if name not in _EDITABLE:

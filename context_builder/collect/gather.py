@@ -7,7 +7,7 @@ answers given twice or in the wrong order. Nothing is refused, everything is rep
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.collect.calls import CallBook, Place, number_of
 from context_builder.collect.repairs import (
@@ -27,6 +27,9 @@ from context_builder.items import (
     UnitKind,
 )
 from context_builder.messages import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Gatherer", "says_the_same", "with_item", "with_items"]
 

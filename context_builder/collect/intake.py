@@ -6,7 +6,7 @@ A door takes what it is given whole, or raises and leaves the log as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.collect.doors import (
     assistant_item,
@@ -23,7 +23,9 @@ from context_builder.collect.imports import (
 from context_builder.collect.recorder import Recorder
 from context_builder.errors import InvalidItemError
 from context_builder.items import PRIORITY_BACKGROUND, ContextItem
-from context_builder.messages import ReasoningPart
+
+if TYPE_CHECKING:
+    from context_builder.messages import ReasoningPart
 
 __all__ = ["Intake"]
 
@@ -156,8 +158,8 @@ class Intake(Recorder):
     ) -> ContextItem:
         """Add what a tool returned: text, parts, or any data that JSON can say.
 
-        It is shown right behind its call, wherever it comes in. Without an id it answers
-        the newest open call of that tool.
+        It is shown right behind its call, wherever it comes in. Without an id it
+        answers the newest open call of that tool.
 
         Raises:
             InvalidItemError: If the result cannot be written as JSON.

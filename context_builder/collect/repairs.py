@@ -6,14 +6,17 @@ Every function is pure and says what it repaired; the log keeps what came in.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.collect.arguments import CutOffError, tidy_arguments
 from context_builder.collect.content import is_blank, is_blank_part, joined
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import Content, Part, ReasoningPart, ToolCall
 from context_builder.unicode import is_well_formed, repair_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from context_builder.messages import Content, Part, ReasoningPart, ToolCall
 
 __all__ = [
     "CUT_OFF",

@@ -7,7 +7,7 @@ answer is valid again, a result that came before its call waits for it again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.collect.calls import number_of
 from context_builder.collect.gather import (
@@ -26,6 +26,9 @@ from context_builder.items import (
     UnitChanged,
     UnitDropped,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["TakingBack"]
 

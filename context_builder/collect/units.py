@@ -5,8 +5,7 @@ The grouping is a pure function of the log; it knows no budget and no vendor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from context_builder.collect.calls import number_of
 from context_builder.collect.taking_back import TakingBack
@@ -22,6 +21,9 @@ from context_builder.items import (
     SystemSet,
     ToolsSet,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["Grouper"]
 

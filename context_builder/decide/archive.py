@@ -12,11 +12,15 @@ import dataclasses
 import math
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from context_builder.decide.terms import date_stamp, terms
-from context_builder.items import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from context_builder.items import Unit
 
 __all__ = ["Archive", "Passage", "Search"]
 
@@ -53,7 +57,8 @@ class Search:
     ranked: tuple[tuple[float, int], ...]
     """(rank, number of a passage), best first."""
     need: float
-    """How much more of what is asked for is in the archive than in the request: up to 1;
+    """How much more of what is asked for is in the archive than in the request: up to
+    1;
     0 or less where the request has it as well."""
 
 
@@ -202,8 +207,8 @@ class Archive:
         """Return the score of each passage, and how much the archive is needed.
 
         That is how much more of what the query asks for the best passage has than the
-        best text that is in the request anyway: the weight of its terms, of the weight of
-        all telling terms of the query.
+        best text that is in the request anyway: the weight of its terms, of the weight
+        of all telling terms of the query.
         """
         scores: dict[int, float] = {}
         archived: dict[int, float] = {}
@@ -232,7 +237,7 @@ class Archive:
 
 
 def _pieces(text: str) -> Sequence[tuple[int, int]]:
-    """Cut a text into pieces at line ends, or at sentence ends; short texts are whole."""
+    """Cut a text into pieces at line or sentence ends; short texts are whole."""
     if not text:
         return ()
     if len(text) <= _PASSAGE_CHARS * 1.5:

@@ -1,16 +1,21 @@
 """Splits the budget between the classes of context, softly.
 
 Each class has a share. What a class does not need flows on to those that need more, in
-proportion to their shares. Whoever is furthest over what it is then allowed yields first.
+proportion to their shares. Whoever is furthest over what it is then allowed yields
+first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from context_builder.decide.rules import class_of
-from context_builder.items import Plan, Unit
-from context_builder.settings import ContextClass, Settings, Shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from context_builder.items import Plan, Unit
+    from context_builder.settings import ContextClass, Settings, Shares
 
 __all__ = ["allowances", "demand", "low_mark", "parts_of"]
 

@@ -1,15 +1,20 @@
-"""The rung that replaces tool results by references: what it was, and how to get it back."""
+"""The rung that replaces tool results by references: what it was, and how to get it
+back."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from context_builder.decide.facts import facts
 from context_builder.decide.rules import Rules, eviction_order
 from context_builder.decide.shorten import gist, shorten_arguments
-from context_builder.items import ContextItem, Plan, Unit
-from context_builder.messages import ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from context_builder.items import ContextItem, Plan, Unit
+    from context_builder.messages import ToolCall
 
 __all__ = ["clear_old_results", "clear_units", "reference_text", "to_reference"]
 
@@ -68,7 +73,9 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
     )
 
 
-def _short_form(item: ContextItem, whole_tokens: int, rules: Rules) -> ContextItem | None:
+def _short_form(
+    item: ContextItem, whole_tokens: int, rules: Rules
+) -> ContextItem | None:
     if item.role == "tool":
         return item.with_content(reference_text(item, whole_tokens, rules))
     calls = tuple(_short_call(call, rules) for call in item.tool_calls)
@@ -78,14 +85,17 @@ def _short_form(item: ContextItem, whole_tokens: int, rules: Rules) -> ContextIt
 
 
 def _short_call(call: ToolCall, rules: Rules) -> ToolCall:
-    if call.type == "custom" or rules.ruler.text(call.arguments) <= _LONG_ARGUMENTS_TOKENS:
+    if (
+        call.type == "custom"
+        or rules.ruler.text(call.arguments) <= _LONG_ARGUMENTS_TOKENS
+    ):
         return call
     short = shorten_arguments(call.arguments, _SHORT_ARGUMENTS_TOKENS, rules.ruler.text)
     return dataclasses.replace(call, arguments=short)
 
 
 def reference_text(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
-    """Say honestly what a cleared result was, how large, and by which handle it comes back."""
+    """Say what a cleared result was, how large, and by which handle it comes back."""
     kept = _kept(item.text, whole_tokens, rules) if item.text else ""
     return (
         f"[Result of {whole_tokens:,} tokens left out; it can be fetched again as "
@@ -94,7 +104,7 @@ def reference_text(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
 
 
 def _kept(text: str, whole_tokens: int, rules: Rules) -> str:
-    """Return how it began and the facts in it, as far as they are worth their tokens."""
+    """Return the facts in a text that are worth their tokens, or how it began."""
     room_tokens = min(
         rules.settings.reference_facts_tokens, int(whole_tokens * _FACTS_SHARE)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.decide.budget import allowances, demand
 from context_builder.decide.clear import clear_units, to_reference
@@ -19,8 +20,10 @@ from context_builder.decide.shorten import (
     shorten_middle,
     shorten_text,
 )
-from context_builder.items import ContextItem, Plan, Unit
-from context_builder.messages import Content, Part
+
+if TYPE_CHECKING:
+    from context_builder.items import ContextItem, Plan, Unit
+    from context_builder.messages import Content, Part
 
 __all__ = [
     "clear_current_rounds",
@@ -65,7 +68,8 @@ def shorten_results_over_share(plan: Plan, rules: Rules) -> Plan:
     """Make the current turn's results smaller where the turn takes more than its share.
 
     What other classes leave over is the turn's to use. Rounds before the newest few
-    become references; results of the newest few are cut to one length, large ones first.
+    become references; results of the newest few are cut to one length, large ones
+    first.
     """
     tokens = demand(plan)
     allowed = allowances(tokens, rules.settings.shares, plan.target_tokens)
@@ -109,7 +113,7 @@ def evict_current_rounds(plan: Plan, rules: Rules) -> Plan:
 
 
 def shorten_latest_round(plan: Plan, rules: Rules) -> Plan:
-    """Cut the newest round as far as need be: arguments and results, then references."""
+    """Cut the newest round as far as need be; at last to references."""
     newest = _rounds(plan)[-1:]
     plan = _shorten_evenly(plan, rules, newest, MIN_TOKENS)
     if plan.fits:
@@ -128,7 +132,7 @@ def _smaller(unit: Unit, other: Unit) -> Unit:
 def _shorten_evenly(
     plan: Plan, rules: Rules, places: Sequence[int], floor_tokens: int
 ) -> Plan:
-    """Cut results and arguments longer than one level down to it, until the plan fits."""
+    """Cut results and arguments that are longer than one level down to it."""
     excess_tokens = plan.excess_tokens
     if excess_tokens <= 0:
         return plan
@@ -179,7 +183,9 @@ def _cut_to(unit: Unit, level_tokens: int, rules: Rules) -> Unit:
     )
 
 
-def _cut_item(item: ContextItem, level_tokens: int, size: int, rules: Rules) -> ContextItem:
+def _cut_item(
+    item: ContextItem, level_tokens: int, size: int, rules: Rules
+) -> ContextItem:
     if item.role == "tool":
         return cut_content(item, level_tokens, size, rules)
     count = rules.ruler.text
@@ -198,7 +204,7 @@ def _cut_item(item: ContextItem, level_tokens: int, size: int, rules: Rules) -> 
 
 
 def cut_content(item: ContextItem, limit: int, size: int, rules: Rules) -> ContextItem:
-    """Return an item of `size` tokens with its text cut so that `limit` tokens are left."""
+    """Return an item of `size` tokens, its text cut so that `limit` are left."""
 
     def cut(text: str, limit_tokens: int) -> str:
         return shorten_text(text, limit_tokens, rules.ruler.text)

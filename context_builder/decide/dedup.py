@@ -9,11 +9,15 @@ conversation, what had given way to it comes back.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from context_builder.decide.rules import Rules
-from context_builder.decide.shown import Shown
 from context_builder.items import ContextItem, Mark, Plan, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from context_builder.decide.rules import Rules
+    from context_builder.decide.shown import Shown
 
 __all__ = ["Doubles", "drop_superseded"]
 
@@ -79,7 +83,9 @@ class Doubles:
         index = _index(unit, holder.item.id)
         return index is not None and unit.items[index] is unit.originals[index]
 
-    def _refer(self, unit: Unit, item: ContextItem, older: ContextItem, at: float) -> Unit:
+    def _refer(
+        self, unit: Unit, item: ContextItem, older: ContextItem, at: float
+    ) -> Unit:
         """Say equal content once; the older stays as long as the newer would have."""
         first = self._shown.get(at)
         if first is not None and at != unit.id:
@@ -215,7 +221,7 @@ def _higher(one: int | None, other: int | None) -> int | None:
 
 
 def drop_superseded(plan: Plan, rules: Rules) -> Plan:
-    """Leave out old rounds of which every result was superseded or is said elsewhere."""
+    """Leave out old rounds of which every result is stale or said elsewhere."""
     del rules
     units = list(plan.units)
     excess_tokens = plan.excess_tokens

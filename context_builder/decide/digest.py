@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.decide.facts import facts
-from context_builder.decide.rules import Rules
 from context_builder.decide.shorten import gist
 from context_builder.items import ContextItem, Unit
+
+if TYPE_CHECKING:
+    from context_builder.decide.rules import Rules
 
 __all__ = ["Digest", "Fact", "digest_of", "notice_item"]
 
@@ -111,14 +114,12 @@ def digest_of(
         lines=_lines(spoken, told),
         facts=known,
         users=users,
-        whole=frozenset(
-            unit.id for unit, _ in spoken.values() if _is_said_whole(unit)
-        ),
+        whole=frozenset(unit.id for unit, _ in spoken.values() if _is_said_whole(unit)),
     )
 
 
 def _merged(older: Fact | None, newer: Fact) -> Fact:
-    """Return a fact that occurred again: it is worth more, and stands with the newer."""
+    """Return a fact that occurred again: worth more, and standing with the newer."""
     if older is None:
         return newer
     base = max(older.weight, newer.weight)

@@ -7,13 +7,17 @@ before it was its own turn to be shortened.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.decide.current import cut_content
-from context_builder.decide.rules import Rules
 from context_builder.decide.shorten import truncate_chars
 from context_builder.items import ContextItem, Mark, Unit
-from context_builder.messages import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from context_builder.decide.rules import Rules
+    from context_builder.messages import Part
 
 __all__ = ["cap_results"]
 
@@ -65,7 +69,9 @@ def _cap(unit: Unit, index: int, rules: Rules, rest_tokens: int, limit: int) -> 
     return _with(unit, index, short, rules, "larger than what was left")
 
 
-def _with(unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str) -> Unit:
+def _with(
+    unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str
+) -> Unit:
     size = rules.ruler.item(short, calls=unit.calls)
     return dataclasses.replace(
         unit,

@@ -1,9 +1,10 @@
-"""The rungs that leave units out: background first, then the least important history."""
+"""The rungs that leave units out: background first, then the least important
+history."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.decide.budget import allowances, demand
 from context_builder.decide.rules import (
@@ -13,8 +14,12 @@ from context_builder.decide.rules import (
     importance,
 )
 from context_builder.decide.shorten import MIN_TOKENS, shorten_text
-from context_builder.items import Plan, Unit
-from context_builder.settings import ContextClass
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from context_builder.items import Plan, Unit
+    from context_builder.settings import ContextClass
 
 __all__ = ["drop_optional", "evict_least_important", "evict_units"]
 
@@ -93,7 +98,9 @@ def _shortened_or_out(unit: Unit, excess_tokens: int, plan: Plan, rules: Rules) 
         and isinstance(unit.items[0].content, str)
     ):
         return _shortened(unit, room_tokens, rules)
-    return unit.leave_out("over budget: the least important goes first, then the oldest")
+    return unit.leave_out(
+        "over budget: the least important goes first, then the oldest"
+    )
 
 
 def _shortened(unit: Unit, room_tokens: int, rules: Rules) -> Unit:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["WEIGHTS", "facts"]
 
@@ -25,13 +28,17 @@ _FACT = re.compile(
     r"""
     (?P<url>\bhttps?://[^\s"'<>\\)]+)
   | (?P<mail>\b[\w.+-]+@[\w-]+\.[\w.-]+\b)
-  | (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]+|/[\w.@+-]{2,}|\b[\w-]+\.(?=\w*[a-z])\w{1,5}\b)
-  | (?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?|\b\d{1,2}:\d{2}\b|\d{4}年\d{1,2}月(?:\d{1,2}日)?)
-  | (?P<ident>\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b|\b\w+(?:_\w+)+\b|\b\w+(?:-\w+)*\#\w+\b)
+  | (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]+|/[\w.@+-]{2,}
+      |\b[\w-]+\.(?=\w*[a-z])\w{1,5}\b)
+  | (?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?|\b\d{1,2}:\d{2}\b
+      |\d{4}年\d{1,2}月(?:\d{1,2}日)?)
+  | (?P<ident>\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b|\b\w+(?:_\w+)+\b
+      |\b\w+(?:-\w+)*\#\w+\b)
   | (?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b|\b\d+(?:元|分|%|公里|人))
   | (?P<name>\b[A-Z]{2,}\b|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b)
   | (?P<value>"[^"\\\n{}\[\]]{2,40}"(?!\s*:))
-  | (?:[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]|`(?P<code>[^`\n]{2,80})`)(?P<quoted>)
+  | (?:[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]
+      |`(?P<code>[^`\n]{2,80})`)(?P<quoted>)
     """,
     re.VERBOSE,
 )
@@ -92,9 +99,14 @@ def _leaves(data: object) -> Iterator[tuple[str, float]]:
             stack += reversed(value)
         elif isinstance(value, str):
             yield from _short_or_found(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            if abs(value) >= _LEAST_NUMBER or value != int(value):
-                yield str(value), WEIGHTS["number"]
+        elif _is_telling_number(value):
+            yield str(value), WEIGHTS["number"]
+
+
+def _is_telling_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) >= _LEAST_NUMBER or value != int(value)
 
 
 def _short_or_found(value: str) -> Iterator[tuple[str, float]]:
@@ -110,7 +122,7 @@ def _short_or_found(value: str) -> Iterator[tuple[str, float]]:
 def _found(text: str) -> Iterator[tuple[str, float]]:
     for match in _FACT.finditer(text):
         inner = match["said"] or match["code"]
-        fact = (inner or match[0]).strip(" .,;:\"")
+        fact = (inner or match[0]).strip(' .,;:"')
         if _SHORTEST_CHARS <= len(fact) <= _LONGEST_CHARS or (
             len(fact) > 1 and not fact.isascii()
         ):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from context_builder.decide.budget import low_mark, parts_of
 from context_builder.decide.dedup import Doubles
@@ -23,7 +23,6 @@ from context_builder.decide.recaller import (
     Recaller,
     is_recalled,
 )
-from context_builder.decide.rules import Rules
 from context_builder.decide.shown import Shown
 from context_builder.decide.versions import (
     as_shown,
@@ -42,6 +41,9 @@ from context_builder.items import (
     UnitChanged,
     UnitDropped,
 )
+
+if TYPE_CHECKING:
+    from context_builder.decide.rules import Rules
 
 __all__ = ["Fold"]
 
@@ -69,7 +71,7 @@ class Fold:
         self.tools: Tools = ()
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
-        self._recaller = Recaller(self.shown, rules, limit_tokens)
+        self.recaller = Recaller(self.shown, rules, limit_tokens)
         self.digest = Digest()
         self.notice: ContextItem | None = None
         self.notice_tokens = 0
@@ -129,13 +131,15 @@ class Fold:
             others_tokens=self.tokens,
             limit_tokens=self.limit_tokens,
         )
-        self._recaller.archive.see(unit)
+        self.recaller.archive.see(unit)
         self.shown.append(self._doubles.enter(unit))
 
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
-        """Return the unit whole, with its sizes; what is `known` (by object) is kept."""
+        """Return the unit whole and measured; sizes `known` (by object) are kept."""
         sizes = tuple(
-            known[id(item)] if id(item) in known else self._rules.ruler.whole(item, calls=unit.calls)
+            known[id(item)]
+            if id(item) in known
+            else self._rules.ruler.whole(item, calls=unit.calls)
             for item in unit.originals
         )
         return dataclasses.replace(unit, sizes=sizes, whole_sizes=sizes)
@@ -157,7 +161,7 @@ class Fold:
             out = unit.leave_out(old.reason)
             out = dataclasses.replace(out, marks=marks_of_both(old, unit))
             self.shown.put(out)
-            self._recaller.archive.add(out)
+            self.recaller.archive.add(out)
             return
         if not old.is_shown:
             old = whole(old)
@@ -190,7 +194,7 @@ class Fold:
 
     def _forget(self, unit: Unit) -> None:
         """Take out everything that repeats a unit's words: its owner took them back."""
-        self._recaller.forget(unit.id)
+        self.recaller.forget(unit.id)
         if not self.shown.live and not self.shown.gone:
             self.digest, self.evicted_items = Digest(), 0
             self._retell()
@@ -210,7 +214,9 @@ class Fold:
         unit = None if latest is None else self.shown.get(latest)
         if unit is not None and unit.rendition == "absent" and not is_double(unit):
             self.shown.put(whole(unit))
-            self.prefix_moves.append(f"{unit.originals[0].id} is the latest message again")
+            self.prefix_moves.append(
+                f"{unit.originals[0].id} is the latest message again"
+            )
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
         is_begun = bool(self.shown.live or self.system or self.tools)
@@ -224,16 +230,18 @@ class Fold:
     def settled(self) -> Fold:
         """Return the decision for a request that is wanted now.
 
-        While the newest calls wait for their results, compacting waits as well: stand-ins
-        say nothing of what is to come. A request wanted in between is decided on a copy.
+        While the newest calls wait for their results, compacting waits as well:
+        stand-ins
+        say nothing of what is to come. A request wanted in between is decided on a
+        copy.
         """
         if not self._is_waiting():
             return self
         now = copy.copy(self)
         now.shown = self.shown.copy()
         now.prefix_moves = list(self.prefix_moves)
-        now._recaller = self._recaller.copy(now.shown)
-        now._compact()
+        now.recaller = self.recaller.copy(now.shown)
+        now.compact()
         return now
 
     def _is_waiting(self) -> bool:
@@ -245,9 +253,9 @@ class Fold:
     def _settle(self) -> None:
         """Compact if the mark is crossed, and no result is about to come."""
         if not self._is_waiting():
-            self._compact()
+            self.compact()
 
-    def _compact(self) -> None:
+    def compact(self) -> None:
         """Compact if the mark is crossed. What cannot fit changes nothing."""
         self.excess = None
         if self._rules.settings.has_window:
@@ -268,7 +276,7 @@ class Fold:
             self.excess = parts_of(self.fixed, lower.units, self._latest_user)
 
     def _lowered(self) -> Plan:
-        """Return the plan of a compaction, with room for a digest where something left."""
+        """Return the plan of a compaction, with room for a digest of what leaves."""
         plan = self._plan()
         told = self.notice_tokens - plan.notice_tokens if self.notice else 0
         lower = descend(
@@ -317,20 +325,21 @@ class Fold:
         left: list[Unit] = []
         for before, after in zip(self.shown.live, plan.units, strict=True):
             if after.rendition != "whole" and not is_recalled(after):
-                self._recaller.archive.add(after)
+                self.recaller.archive.add(after)
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
                 left.append(after)
         self.shown.decide(plan.units)
         self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
-        self._recaller.start(self.tokens, self.limit_tokens)
+        self.recaller.start(self.tokens, self.limit_tokens)
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
 
     def _tell(self, left: Sequence[Unit], *, is_told: bool) -> None:
         """Say how much left, and in a digest what it held.
 
-        The digest takes what is free under the low mark; above it, half of what is free.
+        The digest takes what is free under the low mark; above it, half of what is
+        free.
         """
         self.notice, self.notice_tokens = None, 0
         if not is_told:
@@ -351,7 +360,7 @@ class Fold:
 
     @property
     def _movable_tokens(self) -> int:
-        """What the conversation may take: the budget without system prompt and tools."""
+        """What the conversation may take: all but system prompt and tools."""
         return max(0, self.limit_tokens - sum(self.fixed.values()))
 
     # --- recall -------------------------------------------------------------------
@@ -362,22 +371,22 @@ class Fold:
         share = self._rules.settings.recall_share
         if newest is None or newest.id != unit_id or not share:
             return
-        if not self._recaller.archive.passages or self.excess is not None:
+        if not self.recaller.archive.passages or self.excess is not None:
             return
-        search = self._recaller.search(newest, self._users.keys())
+        search = self.recaller.search(newest, self._users.keys())
         weight = min(1.0, search.need / FULL_NEED)
         wanted_tokens = int(self._movable_tokens * share * weight)
         if wanted_tokens <= 0:
             return
-        found = self._recaller.choose(search, wanted_tokens, self._told)
-        if found.tokens > self._recaller.room(weight, self._free_tokens):
+        found = self.recaller.choose(search, wanted_tokens, self._told)
+        if found.tokens > self.recaller.room(weight, self._free_tokens):
             self._make_room(found.tokens, weight)
-            search = self._recaller.search(newest, self._users.keys())
-            room_tokens = self._recaller.room(weight, self._free_tokens)
+            search = self.recaller.search(newest, self._users.keys())
+            room_tokens = self.recaller.room(weight, self._free_tokens)
             limit_tokens = min(wanted_tokens, room_tokens)
-            found = self._recaller.choose(search, limit_tokens, self._told)
+            found = self.recaller.choose(search, limit_tokens, self._told)
         if found.passages:
-            self._recaller.put(newest, found, self._free_tokens)
+            self.recaller.put(newest, found, self._free_tokens)
 
     @property
     def _free_tokens(self) -> int:
@@ -390,17 +399,19 @@ class Fold:
     def _make_room(self, wanted_tokens: int, weight: float) -> None:
         """Make room for what is needed badly, where less than half of it has some.
 
-        What was recalled for earlier messages goes first: it stands late, and little has
-        to be sent anew. A compaction comes only once some room was used for what came in.
+        What was recalled for earlier messages goes first: it stands late, and little
+        has
+        to be sent anew. A compaction comes only once some room was used for what came
+        in.
         """
         enough_tokens = wanted_tokens // 2
-        if weight < 1 or self._recaller.room(weight, self._free_tokens) >= enough_tokens:
+        if weight < 1 or self.recaller.room(weight, self._free_tokens) >= enough_tokens:
             return
-        if self._recaller.let_go_of_older():
+        if self.recaller.let_go_of_older():
             self.prefix_moves.append("what was recalled earlier made room")
-        if self._recaller.room(weight, self._free_tokens) >= enough_tokens:
+        if self.recaller.room(weight, self._free_tokens) >= enough_tokens:
             return
-        if not self._recaller.has_grown(self.tokens):
+        if not self.recaller.has_grown(self.tokens):
             return
         lower = self._lowered()
         if lower.fits_limit:

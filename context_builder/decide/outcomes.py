@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from context_builder.decide.fold import Fold
 from context_builder.decide.rules import Rules, class_of, importance
-from context_builder.items import Action, ContextItem, Mark, Unit
 from context_builder.report import ClassUse, Outcome
-from context_builder.settings import ContextClass
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from context_builder.decide.fold import Fold
+    from context_builder.items import Action, ContextItem, Mark, Unit
+    from context_builder.settings import ContextClass
 
 __all__ = ["class_uses", "outcomes", "pending_calls"]
 
@@ -23,11 +27,16 @@ _BY_RENDITION: Mapping[str, Action] = {
 
 
 def outcomes(
-    fold: Fold, rules: Rules, left_out: Mapping[str, Mark], items: Mapping[str, ContextItem]
+    fold: Fold,
+    rules: Rules,
+    left_out: Mapping[str, Mark],
+    items: Mapping[str, ContextItem],
 ) -> tuple[Outcome, ...]:
     """Return what became of every item of the conversation, in order.
 
     Args:
+        fold: The decision.
+        rules: What to measure with.
         left_out: Items that stand in no unit, and why.
         items: Those items, by id.
     """
@@ -35,7 +44,9 @@ def outcomes(
     if fold.system is not None:
         told.append((-1, _system(fold)))
     for unit in (*fold.shown.live, *fold.shown.gone.values()):
-        told += [(_number(one.item_id), one) for one in _of_unit(unit, fold.turn, rules)]
+        told += [
+            (_number(one.item_id), one) for one in _of_unit(unit, fold.turn, rules)
+        ]
     for item_id, mark in left_out.items():
         told.append((_number(item_id), _left_out(items[item_id], mark, rules)))
     told.sort(key=lambda pair: pair[0])

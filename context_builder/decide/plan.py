@@ -8,6 +8,7 @@ the request does not fit at all.
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from context_builder.decide.clear import clear_old_results
 from context_builder.decide.current import (
@@ -23,7 +24,9 @@ from context_builder.decide.current import (
 from context_builder.decide.dedup import drop_superseded
 from context_builder.decide.evict import drop_optional, evict_least_important
 from context_builder.decide.rules import Rules, Step
-from context_builder.items import Plan
+
+if TYPE_CHECKING:
+    from context_builder.items import Plan
 
 __all__ = ["LADDER", "Rung", "descend"]
 
@@ -68,7 +71,9 @@ def descend(plan: Plan, rules: Rules, ladder: tuple[Rung, ...] = LADDER) -> Plan
     return thrifty if thrifty.fits else _walk(plan, rules, ladder, 0)
 
 
-def _walk(plan: Plan, rules: Rules, ladder: tuple[Rung, ...], least_tokens: int) -> Plan:
+def _walk(
+    plan: Plan, rules: Rules, ladder: tuple[Rung, ...], least_tokens: int
+) -> Plan:
     for rung in ladder:
         if plan.fits or (rung.needs_limit and plan.fits_limit):
             break

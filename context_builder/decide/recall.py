@@ -8,11 +8,15 @@ compaction of a later turn they are the first to go.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive, Passage, Search
-from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from context_builder.decide.rules import Rules
 
 __all__ = ["Found", "choose_passages", "recall_unit"]
 

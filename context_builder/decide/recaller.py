@@ -6,13 +6,17 @@ there until room is needed, and then goes first.
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive, Passage, Search
 from context_builder.decide.recall import Found, choose_passages, recall_unit
-from context_builder.decide.rules import Rules
-from context_builder.decide.shown import Shown
-from context_builder.items import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from context_builder.decide.rules import Rules
+    from context_builder.decide.shown import Shown
+    from context_builder.items import Unit
 
 __all__ = ["FULL_NEED", "HALF", "Recaller", "is_recalled"]
 
@@ -74,7 +78,7 @@ class Recaller:
         del self._places[place]
 
     def let_go_of_older(self) -> bool:
-        """Take out what was recalled for earlier messages; say whether there was any."""
+        """Take out what was recalled earlier; say whether there was any."""
         places = list(self._places)
         for place in places:
             self._let_go(place)
@@ -88,9 +92,9 @@ class Recaller:
     def room(self, weight: float, free_tokens: int) -> int:
         """Return what may be recalled now.
 
-        What is needed badly (weight 1) may take most of what is free. Otherwise all that
-        is recalled between two compactions takes at most half of the room that the first
-        one left, so that it does not make the next one come much sooner.
+        What is needed badly (weight 1) may take most of what is free. Otherwise all
+        that is recalled between two compactions takes at most half of the room that the
+        first one left, so that it does not make the next one come much sooner.
         """
         room = int((free_tokens - FRAME_TOKENS) * _SHARE_OF_FREE)
         if weight < 1:

@@ -52,7 +52,8 @@ class Rules:
 
 
 Step = Callable[[Plan, Rules], Plan]
-"""One rung of the ladder: takes a plan, returns one that costs less, or the same plan."""
+"""One rung of the ladder: takes a plan, returns one that costs less, or the same
+plan."""
 
 
 def class_of(unit: Unit, current_turn: int) -> ContextClass:

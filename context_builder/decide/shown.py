@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from context_builder.items import Unit
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from context_builder.items import Unit
 
 __all__ = ["Shown"]
 

@@ -7,7 +7,10 @@ Chinese, Japanese and Korean. Dates become one term however they are written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["date_stamp", "terms"]
 
@@ -17,8 +20,20 @@ _FIRST_CJK = re.compile(rf"[{_CJK}]")
 _MONTHS = {
     name[:3]: number
     for number, name in enumerate(
-        "january february march april may june july august september october "
-        "november december".split(),
+        [
+            "january",
+            "february",
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
+        ],
         start=1,
     )
 }
@@ -65,7 +80,7 @@ def _dates(text: str) -> Iterator[str]:
 
 
 def date_stamp(text: str) -> str | None:
-    """Return the term of the date that a text begins with: it dates what follows, too."""
+    """Return the term of the date that a text begins with, and that dates the rest."""
     if not _STAMP.match(text):
         return None
     return next(_dates(text[:24]), None)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
-from context_builder.items import Mark, Unit
+if TYPE_CHECKING:
+    from context_builder.items import Mark, Unit
 
 __all__ = ["as_shown", "is_double", "marks_of_both", "whole"]
 
@@ -31,7 +33,9 @@ def as_shown(unit: Unit, old: Unit) -> Unit:
         return unit
     shown = {
         id(original): (item, size)
-        for original, item, size in zip(old.originals, old.items, old.sizes, strict=True)
+        for original, item, size in zip(
+            old.originals, old.items, old.sizes, strict=True
+        )
     }
     pairs = [
         shown.get(id(item), (item, size))

@@ -7,10 +7,13 @@ message, which empties the vendor's prompt cache; the marks of the budget do not
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 from context_builder.decide.current import latest_user_index
-from context_builder.decide.rules import Rules
-from context_builder.items import Plan
+
+if TYPE_CHECKING:
+    from context_builder.decide.rules import Rules
+    from context_builder.items import Plan
 
 __all__ = ["slide_window"]
 
@@ -18,7 +21,9 @@ _REASON = "outside of the sliding window"
 
 
 def slide_window(plan: Plan, rules: Rules) -> Plan:
-    """Leave out what came before the last messages or turns; the same plan if nothing did.
+    """Leave out what came before the last messages or turns.
+
+    The same plan comes back where nothing did.
 
     A turn begins at a message of the user's own. Calls and their results are never
     parted: where the cut would fall between them, the call stays as well. Pinned units

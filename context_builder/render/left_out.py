@@ -11,12 +11,14 @@ import dataclasses
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import ReasoningPart
-from context_builder.render.adapter import Rendering
 from context_builder.render.described import person_name
+
+if TYPE_CHECKING:
+    from context_builder.messages import ReasoningPart
+    from context_builder.render.adapter import Rendering
 
 __all__ = ["naming_losses"]
 
@@ -25,14 +27,18 @@ SHORTEST_SIGN = 8
 
 
 def naming_losses(rendering: Rendering, items: Sequence[ContextItem]) -> Rendering:
-    """Return a rendering whose repairs tell of reasoning and names that were left out."""
+    """Return a rendering whose repairs tell of what was left out of its messages."""
     concerned = [item for item in items if item.reasoning or item.name is not None]
     if not concerned:
         return rendering
     places: defaultdict[str, list[int]] = defaultdict(list)
     for item_id, place in rendering.spans:
         places[item_id].append(place)
-    known = {mark.item_id for mark in rendering.repairs if "reasoning" in mark.reason}
+    known = {
+        mark.item_id
+        for mark in rendering.repairs
+        if "reasoning" in mark.reason or mark.reason.startswith("nothing")
+    }
     marks = [
         Mark(item.id, "repaired", reason)
         for item in concerned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import json
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from context_builder.testing import WordCounter, tool_call
 
 
 def builder() -> ContextBuilder:
+    """Return a builder with room for everything."""
     return ContextBuilder(max_tokens=100_000, counter=WordCounter())
 
 
@@ -31,16 +33,19 @@ def said(ctx: ContextBuilder) -> list[tuple[str, Any]]:
 
 
 def fate(report: Report, item_id: str) -> tuple[str, str]:
+    """Return what became of an item, and why."""
     outcome = next(one for one in report.outcomes if one.item_id == item_id)
     return outcome.action, outcome.reason
 
 
 def call(*ids: str) -> dict[str, Any]:
+    """Return a message that makes calls."""
     calls = [tool_call(call_id) for call_id in ids]
     return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 def result(call_id: str, text: str) -> dict[str, Any]:
+    """Return a message that answers a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": text}
 
 
@@ -182,8 +187,6 @@ def test_arguments_that_are_no_object_are_wrapped() -> None:
 )
 def test_arguments_hide_no_unpaired_surrogate_and_no_nul(arguments: str) -> None:
     """An escape in the arguments is no back door for what vendors refuse."""
-    import json
-
     ctx = builder()
     ctx.add_user_message("go")
     ctx.add_assistant_message("", tool_calls=[tool_call("a", arguments=arguments)])
@@ -289,7 +292,7 @@ def test_a_mended_question_comes_in_at_its_place_and_opens_a_turn() -> None:
 def test_arguments_without_a_bottom_are_wrapped(target: str, depth: int) -> None:
     """They are kept as text, inside an object."""
     ctx = builder()
-    deep = '{"a": %s"\\ud83d"%s}' % ("[" * depth, "]" * depth)
+    deep = '{"a": ' + "[" * depth + '"\\ud83d"' + "]" * depth + "}"
     ctx.extend([ASK])
     ctx.add_assistant_message("", tool_calls=[tool_call("a", arguments=deep)])
     ctx.add_tool_result("search", "x", tool_call_id="a")

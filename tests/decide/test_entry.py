@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import pytest
-
 from context_builder.decide.entry import cap_results
 from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit

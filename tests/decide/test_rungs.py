@@ -6,8 +6,6 @@ import dataclasses
 import json
 from typing import Any
 
-import pytest
-
 from context_builder.decide.clear import clear_old_results, to_reference
 from context_builder.decide.current import (
     clear_current_rounds,

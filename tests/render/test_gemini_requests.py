@@ -404,7 +404,10 @@ def test_what_was_done_for_the_vendor_is_reported() -> None:
     }
     assert marks == snapshot(
         {
-            "everything": [("i2", "reasoning of another model left out")],
+            "everything": [
+                ("i2", "reasoning of another model left out"),
+                ("i1", "the participant's name was left out: there is no place for it"),
+            ],
             "the signature of another generation": [
                 ("i2", "reasoning of another model left out")
             ],

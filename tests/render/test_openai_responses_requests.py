@@ -309,6 +309,7 @@ def test_what_was_left_out_is_reported() -> None:
             "everything": [
                 ("i2", "reasoning left out: of another model, or not whole"),
                 ("i7", "[audio not shown: audio/wav, 1 KiB]: there is no place for it"),
+                ("i1", "the participant's name was left out: there is no place for it"),
             ],
             "reasoning of another model": [
                 ("i2", "reasoning left out: of another model, or not whole")

@@ -131,7 +131,8 @@ def read_call(call: object, *, field: str) -> ToolCall:
     """Read one tool call, function or custom.
 
     Raises:
-        InvalidItemError: If it has no name, or its arguments are no JSON text or object.
+        InvalidItemError: If it has no name, or its arguments are no JSON text or
+        object.
     """
     data = need_mapping(call, field)
     call_id = need_str(data.get("id") or "", f"{field}.id", allow_empty=True)
@@ -184,7 +185,9 @@ def _is_chunk(chunk: Mapping[str, Any]) -> bool:
     return isinstance(first, Mapping) and "delta" in first
 
 
-def _read_completion(answer: Mapping[str, Any], *, is_stream: bool = False) -> Reply | None:
+def _read_completion(
+    answer: Mapping[str, Any], *, is_stream: bool = False
+) -> Reply | None:
     choices = answer.get("choices")
     if not isinstance(choices, Sequence) or not choices:
         return None

@@ -1,4 +1,5 @@
-"""What a reader of a vendor's format returns, and the small checks all readers share."""
+"""What a reader of a vendor's format returns, and the small checks all readers
+share."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Imported:
     tools: tuple[Mapping[str, Any], ...] = ()
     """As OpenAI function tools."""
     lost: tuple[str, ...] = ()
-    """What the library has no place for, as paths such as `messages[2].cache_control`."""
+    """What the library has no place for, as paths such as
+    `messages[2].cache_control`."""
 
 
 RequestReader = Callable[[Mapping[str, Any]], Imported]
@@ -95,4 +97,6 @@ def need_str(value: object, field: str, *, allow_empty: bool = False) -> str:
     if isinstance(value, str) and (value or allow_empty):
         return value
     found = "empty" if value == "" else f"of type {type(value).__name__}"
-    raise InvalidItemError(f"{field} must be text; it is {found}", field=field, value=value)
+    raise InvalidItemError(
+        f"{field} must be text; it is {found}", field=field, value=value
+    )
