@@ -56,14 +56,34 @@ def check(
     ctx = ContextBuilder(
         model="gpt-4o", max_tokens=max_tokens, tools=record.get("tools")
     )
-    moves, before = -1, []
     problems = []
-    messages = record["messages"]
-    steps = [[message] for message in messages] if stepwise else [messages]
-    for step in steps:
-        ctx.extend(step)
-        if not stepwise:
-            continue
+    if stepwise:
+        problems += _grow(ctx, record["messages"], max_tokens, target)
+    else:
+        ctx.extend(record["messages"])
+    try:
+        request = ctx.request(target)
+    except BudgetExceededError as error:
+        return [*problems, *_false_alarm(error, record, max_tokens)]
+    problems += [str(problem) for problem in validate(request, target)]
+    problems += _sizes(ctx, request, max_tokens, target, is_full=is_full)
+    if request != ctx.request(target):
+        problems.append("two builds differ")
+    dumped = json.loads(json.dumps(ctx.dump()))
+    again = ContextBuilder.load(dumped, model="gpt-4o", max_tokens=max_tokens)
+    if again.request(target) != request:
+        problems.append("a reload differs")
+    return problems + _essentials(ctx, record, request)
+
+
+def _grow(
+    ctx: ContextBuilder, messages: list[Any], max_tokens: int, target: str
+) -> list[str]:
+    """Add message after message, and return what the requests on the way break."""
+    problems = []
+    moves, before = -1, []
+    for message in messages:
+        ctx.extend([message])
         try:
             now, report = ctx.build(target), ctx.explain(target)
         except BudgetExceededError:
@@ -74,11 +94,18 @@ def check(
         if len(report.prefix_moves) == moves and before != now[: len(before)]:
             problems.append("the prefix moved without a reason")
         moves, before = (-1 if report.pending_calls else len(report.prefix_moves)), now
-    try:
-        request = ctx.request(target)
-    except BudgetExceededError as error:
-        return [*problems, *_false_alarm(error, record, max_tokens)]
-    problems += [str(problem) for problem in validate(request, target)]
+    return problems
+
+
+def _sizes(
+    ctx: ContextBuilder,
+    request: dict[str, Any],
+    max_tokens: int,
+    target: str,
+    *,
+    is_full: bool,
+) -> list[str]:
+    problems = []
     counted = recount(request, target)
     if counted > max_tokens:
         problems.append("over budget")
@@ -86,13 +113,7 @@ def check(
         problems.append("the report's tokens are not the request's")
     if is_full and ctx.explain(target).compactions:
         problems.append("compacted although everything fits")
-    if request != ctx.request(target):
-        problems.append("two builds differ")
-    dumped = json.loads(json.dumps(ctx.dump()))
-    again = ContextBuilder.load(dumped, model="gpt-4o", max_tokens=max_tokens)
-    if again.request(target) != request:
-        problems.append("a reload differs")
-    return problems + _essentials(ctx, record, request)
+    return problems
 
 
 def _false_alarm(

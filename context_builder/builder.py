@@ -187,10 +187,9 @@ class ContextBuilder(Intake):
         return self._limits_of(TargetKey("openai", self._model, None)).budget_tokens
 
     def configure(self, **changes: Any) -> None:
-        """Change settings: `model`, `max_tokens`, `context_window`, `settings`,
-        `options`.
+        """Change settings of the session; what is decided is decided anew.
 
-        What was decided under the former settings is decided anew from the log.
+        They are `model`, `max_tokens`, `context_window`, `settings` and `options`. What was decided under the former settings is decided anew from the log.
 
         Raises:
             InvalidItemError: If a name is none of these, or no budget is left.

@@ -29,10 +29,9 @@ def count_messages(
     model: str | None = None,
     tools: Iterable[Mapping[str, Any]] | None = None,
 ) -> int:
-    """Return the input tokens of a request with these messages, framing and tools
-    included.
+    """Return the input tokens of a request with these messages.
 
-    Reasoning counts as what it would take where it is sent back.
+    Framing and tools are included. Reasoning counts as what it would take where it is sent back.
 
     Raises:
         InvalidItemError: If a message is not what Chat Completions takes.

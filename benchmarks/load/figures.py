@@ -132,36 +132,46 @@ def growth(
 ) -> dict[str, dict[int, float]]:
     """Measure the median turn in milliseconds by the length of the history.
 
-    The session is the one used last; the same again after another worker wrote a turn.
+    Lengths take turns, so that a slow moment of the machine hits all of them. `two
+    workers`: each turn comes to the worker that did not serve the one before.
     """
     rows: dict[str, dict[int, float]] = {}
     for name, url in stores.items():
-        if name == "memory":
-            continue  # two workers share none of it
-        for length in lengths:
-            namespace = f"figures-{uuid.uuid4().hex}"
-            with _manager(url, namespace) as here, _manager(url, namespace) as there:
-                with here.open("s") as ctx:
+        namespace = f"figures-{uuid.uuid4().hex}"
+        with _manager(url, namespace) as here, _manager(url, namespace) as there:
+            for length in lengths:
+                with here.open(f"s{length}") as ctx:
                     ctx.extend(_history(length))
-                _turn(there, "s", 0)
-
-                def both(number: int, managers: Any = (here, there)) -> None:
-                    _turn(managers[number % 2], "s", number)
-
-                def built(number: int, manager: SessionManager = here) -> None:
-                    _turn(manager, "s", number, builds=True)
-
-                ways = {
-                    name: lambda n, m=here: _turn(m, "s", n),
-                    f"{name}, two workers": both,
-                    f"{name}, with a build": built,
-                }
-                built(0)
-                for way, work in ways.items():
-                    times = max(20, count // 10) if work is built else count
-                    rows.setdefault(way, {})[length] = _timed(work, times)["p50_ms"]
-                here.delete("s")
+            ways = {
+                name: (count, (here, here), False),
+                f"{name}, two workers": (count, (here, there), False),
+                f"{name}, with a build": (max(10, count // 10), (here, here), True),
+            }
+            for way, (turns_each, managers, builds) in ways.items():
+                rows[way] = _medians(lengths, turns_each, managers, builds=builds)
+            for length in lengths:
+                here.delete(f"s{length}")
     return rows
+
+
+def _medians(
+    lengths: tuple[int, ...],
+    count: int,
+    managers: tuple[SessionManager, SessionManager],
+    *,
+    builds: bool,
+) -> dict[int, float]:
+    times: dict[int, list[float]] = {length: [] for length in lengths}
+    for number in range(-4, count):
+        for length in lengths:
+            started = time.perf_counter()
+            _turn(managers[number % 2], f"s{length}", number, builds=builds)
+            if number >= 0:  # the first ones warm up
+                times[length].append(time.perf_counter() - started)
+    return {
+        length: round(1e3 * statistics.median(taken), 3)
+        for length, taken in times.items()
+    }
 
 
 def weight(*, sessions: int, messages: int) -> dict[str, float]:

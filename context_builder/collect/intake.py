@@ -123,6 +123,11 @@ class Intake(Recorder):
             tool_calls: Calls in OpenAI's format, or `ToolCall` values.
             reasoning: The model's reasoning, signed parts as they came.
             partial: The answer was cut off; it is kept and marked as such.
+            priority: 0 to 100; None: by kind and age.
+            cache_key: A newer item with this key stands in for this one.
+            pinned: It is never shortened, never left out.
+            name: A participant's name, for vendors that take one.
+            metadata: Yours; kept with the item, never sent.
 
         Returns:
             The item as logged; None if there was nothing in it.

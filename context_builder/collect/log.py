@@ -80,7 +80,7 @@ class SessionLog:
         """Return the item under the id that it gets when it is appended next."""
         return dataclasses.replace(item, id=f"i{len(self._items) + 1 + offset}")
 
-    def append(self, entry: LogEntry) -> None:
+    def append(self, entry: LogEntry) -> None:  # noqa: C901  one case a kind
         """Add an entry whose items have been named; earlier builds become stale.
 
         Raises:
@@ -168,7 +168,9 @@ class SessionLog:
 # --- to and from plain data -----------------------------------------------------------
 
 
-def entry_to_dict(entry: LogEntry) -> dict[str, Any]:
+def entry_to_dict(  # noqa: C901, PLR0911  one case a kind
+    entry: LogEntry,
+) -> dict[str, Any]:
     """Write an entry as plain data that `entry_from_dict` reads back unchanged."""
     match entry:
         case ContextItem():
@@ -239,7 +241,9 @@ def entry_from_dict(data: Mapping[str, Any]) -> LogEntry:
         raise InvalidItemError(message, field=path) from None
 
 
-def _read_entry(data: Mapping[str, Any]) -> LogEntry:
+def _read_entry(  # noqa: C901, PLR0911  one case a kind
+    data: Mapping[str, Any],
+) -> LogEntry:
     match data["entry"]:
         case "item":
             return _read_item(data["item"])

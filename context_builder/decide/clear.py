@@ -1,5 +1,4 @@
-"""The rung that replaces tool results by references: what it was, and how to get it
-back."""
+"""The rung that replaces results by references: what it was, how to get it back."""
 
 from __future__ import annotations
 

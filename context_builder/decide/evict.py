@@ -1,5 +1,4 @@
-"""The rungs that leave units out: background first, then the least important
-history."""
+"""The rungs that leave units out: background, then the least important history."""
 
 from __future__ import annotations
 

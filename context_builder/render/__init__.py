@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.render.adapter import (
     Capabilities,
@@ -14,6 +13,9 @@ from context_builder.render.adapter import (
     Rendering,
 )
 from context_builder.render.registry import adapter_for, adapter_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Capabilities",

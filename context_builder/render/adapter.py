@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from context_builder.items import ContextItem, Mark
 from context_builder.settings import RequestOptions
-from context_builder.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from context_builder.tokens import TokenCounter
 
 __all__ = [
     "Capabilities",
@@ -96,7 +98,7 @@ class Rendering:
     messages: list[dict[str, Any]]
     """The conversation: what `build()` gives."""
     request: dict[str, Any]
-    """Keyword arguments of the vendor's SDK call, without the model where none is set."""
+    """Keyword arguments of the SDK call, without the model where none is set."""
     repairs: tuple[Mark, ...] = ()
     """What had to be put in, moved or left out because of the vendor."""
     spans: tuple[tuple[str, int], ...] = ()
@@ -145,11 +147,11 @@ class ProviderAdapter(Protocol):
     def item_tokens(
         self, item: ContextItem, count: Count, *, model: str | None, calls: int = 1
     ) -> int:
-        """Return what one item adds to a request, framing and possible bridges included.
+        """Return what one item adds to a request, framing and bridges included.
 
         `calls` is how many calls were made at once where the item is a call or its
-        result. The sum over all items and `fixed_tokens` is never less than `request_tokens` of
-        the finished request.
+        result. The sum over all items and `fixed_tokens` is never less than
+        `request_tokens` of the finished request.
         """
 
     def fixed_tokens(self, prompt: Prompt, count: Count) -> Mapping[str, int]:
@@ -159,4 +161,4 @@ class ProviderAdapter(Protocol):
         """Count a finished request from nothing but its body."""
 
     def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
-        """Return the rules of the vendor that a request breaks; empty: it is accepted."""
+        """Return the rules that a request breaks; empty: it is accepted."""

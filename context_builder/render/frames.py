@@ -7,10 +7,13 @@ from and that its own text cannot close, so that it can never pass for a turn.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from context_builder.items import ContextItem
 from context_builder.messages import Content, TextPart
+
+if TYPE_CHECKING:
+    from context_builder.items import ContextItem
 
 __all__ = ["frame", "framed_content", "note_text"]
 

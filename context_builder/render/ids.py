@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from context_builder.items import ContextItem
-from context_builder.render.adapter import Capabilities
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from context_builder.items import ContextItem
+    from context_builder.render.adapter import Capabilities
 
 __all__ = ["IdMap", "clean_name"]
 

@@ -6,10 +6,9 @@ made them, ids have at most 40 characters, a tool message holds no pictures.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from context_builder.errors import AdapterError
+from context_builder.errors import AdapterError, UnknownModelError
 from context_builder.items import ContextItem, Mark
 from context_builder.messages import Content, FilePart, Part, TextPart, ToolCall
 from context_builder.render.adapter import (
@@ -29,9 +28,13 @@ from context_builder.tokens import (
     message_tokens,
     request_overhead,
     request_tokens,
+    resolve_model,
     response_format_tokens,
     tools_tokens,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = ["OPENAI", "OpenAIChatAdapter", "say_part"]
 
@@ -202,9 +205,6 @@ def encoding_of(model: str | None) -> str | None:
     """Return a model's encoding; o200k_base without a model; None: there is none."""
     if model is None:
         return "o200k_base"
-    from context_builder.errors import UnknownModelError
-    from context_builder.tokens import resolve_model
-
     try:
         return resolve_model(model).encoding
     except UnknownModelError:

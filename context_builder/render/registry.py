@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from context_builder.errors import AdapterError
-from context_builder.render.adapter import ProviderAdapter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from context_builder.render.adapter import ProviderAdapter
 
 __all__ = ["ENTRY_POINT_GROUP", "adapter_for", "adapter_names"]
 
@@ -67,8 +71,9 @@ def adapter_for(target: str) -> ProviderAdapter:
         return made
     entry = _foreign().get(target)
     if entry is None:
+        msg = f"there is no adapter {target!r}; known are {', '.join(adapter_names())}"
         raise AdapterError(
-            f"there is no adapter {target!r}; known are {', '.join(adapter_names())}",
+            msg,
             adapter=target,
         )
     return _loaded(entry)
@@ -78,8 +83,9 @@ def _loaded(entry: EntryPoint) -> ProviderAdapter:
     try:
         found = entry.load()
     except ImportError as error:
+        msg = f"the adapter {entry.name!r} ({entry.value}) cannot be loaded: {error}"
         raise AdapterError(
-            f"the adapter {entry.name!r} ({entry.value}) cannot be loaded: {error}",
+            msg,
             adapter=entry.name,
         ) from error
     loaded: ProviderAdapter = found() if isinstance(found, type) else found

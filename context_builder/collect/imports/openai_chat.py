@@ -99,11 +99,11 @@ def _assistant_message(
         source="assistant",
         name=name,
         tool_calls=_calls(data, field),
-        reasoning=_reasoning(data, field),
+        reasoning=_reasoning(data),
     )
 
 
-def _reasoning(data: Mapping[str, Any], field: str) -> tuple[ReasoningPart, ...]:
+def _reasoning(data: Mapping[str, Any]) -> tuple[ReasoningPart, ...]:
     """Read the reasoning field of OpenAI-compatible vendors; OpenAI itself has none."""
     for key in ("reasoning_content", "reasoning"):
         text = data.get(key)

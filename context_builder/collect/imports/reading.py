@@ -1,5 +1,4 @@
-"""What a reader of a vendor's format returns, and the small checks all readers
-share."""
+"""What a reader of a vendor's format returns, and checks that all readers share."""
 
 from __future__ import annotations
 
@@ -80,11 +79,8 @@ def need_mapping(value: object, field: str) -> Mapping[str, Any]:
     """
     mapping = as_mapping(value)
     if mapping is None:
-        raise InvalidItemError(
-            f"{field} must be an object, not {type(value).__name__}",
-            field=field,
-            value=value,
-        )
+        problem = f"{field} must be an object, not {type(value).__name__}"
+        raise InvalidItemError(problem, field=field, value=value)
     return mapping
 
 
@@ -97,6 +93,5 @@ def need_str(value: object, field: str, *, allow_empty: bool = False) -> str:
     if isinstance(value, str) and (value or allow_empty):
         return value
     found = "empty" if value == "" else f"of type {type(value).__name__}"
-    raise InvalidItemError(
-        f"{field} must be text; it is {found}", field=field, value=value
-    )
+    problem = f"{field} must be text; it is {found}"
+    raise InvalidItemError(problem, field=field, value=value)
