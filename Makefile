@@ -46,7 +46,7 @@ demo: $(STAMP) ## fit a real agent transcript into a small budget, and say why
 	  --model $(DEMO_MODEL) --max-tokens $(DEMO_TOKENS) --out out/request.json
 
 test: $(STAMP) ## run the tests; ARGS="-k cli" goes to pytest
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n auto $(ARGS)
 
 lint: $(STAMP) ## style: ruff's rules and its formatter
 	@$(PY) -m ruff check .

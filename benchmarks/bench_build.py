@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from benchmarks.generate import conversation
 from context_builder import ContextBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LENGTHS = (100, 1_000, 10_000)
 BUDGET_TOKENS = 16_000
@@ -33,7 +36,8 @@ def main() -> None:
     warm.extend(conversation(50))
     warm.build()  # loads the vocabulary, which is measured elsewhere
     print(
-        "| messages | cold ms | append us (p50 / mean / p99) | rebuild us | compactions |"
+        "| messages | cold ms | append us (p50 / mean / p99) "
+        "| rebuild us | compactions |"
     )
     print("| --- | --- | --- | --- | --- |")
     for length in LENGTHS:

@@ -189,7 +189,8 @@ class ContextBuilder(Intake):
     def configure(self, **changes: Any) -> None:
         """Change settings of the session; what is decided is decided anew.
 
-        They are `model`, `max_tokens`, `context_window`, `settings` and `options`. What was decided under the former settings is decided anew from the log.
+        They are `model`, `max_tokens`, `context_window`, `settings` and `options`.
+        What was decided under the former settings is decided anew from the log.
 
         Raises:
             InvalidItemError: If a name is none of these, or no budget is left.

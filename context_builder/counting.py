@@ -31,7 +31,8 @@ def count_messages(
 ) -> int:
     """Return the input tokens of a request with these messages.
 
-    Framing and tools are included. Reasoning counts as what it would take where it is sent back.
+    Framing and tools are included. Reasoning counts as what it would take where it
+    is sent back.
 
     Raises:
         InvalidItemError: If a message is not what Chat Completions takes.

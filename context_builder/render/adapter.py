@@ -85,7 +85,7 @@ class Prompt:
     tools: tuple[Mapping[str, Any], ...] = ()
     """As OpenAI function tools."""
     model: str | None = None
-    options: RequestOptions = RequestOptions()
+    options: RequestOptions = dataclasses.field(default_factory=RequestOptions)
     stable_items: int = 0
     """How many of the items, from the first on, stay as they are until the next
     compaction: where a vendor is told that a prompt-cache prefix ends."""
@@ -121,7 +121,7 @@ class Problem:
 
 
 class ProviderAdapter(Protocol):
-    """Turns a prompt into one vendor's arguments. Stateless; shared between sessions."""
+    """Turns a prompt into one vendor's arguments; shared between sessions."""
 
     @property
     def name(self) -> str:

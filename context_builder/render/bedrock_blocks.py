@@ -120,7 +120,8 @@ def said_parts(
 def _said_part(part: Part, names: Names, place: str, media: bool) -> Block | None:
     own = (part.extra or {}).get(PROVIDER) or {}
     if "block" in own and (place != "result" or set(own["block"]) <= _IN_RESULTS):
-        return _with_bytes(own["block"])
+        block: Block | None = _with_bytes(own["block"])
+        return block
     if part.type == "text":
         return text_block(part.text) if part.text.strip() else None
     block = None

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from context_builder.errors import ContextBuilderError
 
 if TYPE_CHECKING:
-    import tiktoken  # noqa: PLC0415 - costs 50 ms; only who counts shall pay it
+    import tiktoken
 
 __all__ = ["encoding_names", "load_encoding", "vocabulary_name"]
 

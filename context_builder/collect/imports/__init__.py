@@ -10,7 +10,7 @@ import contextlib
 import functools
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from context_builder.collect.content import as_mapping
 from context_builder.collect.imports import chat_requests, openai_chat
@@ -24,9 +24,11 @@ from context_builder.collect.imports.reading import (
 )
 from context_builder.collect.plain import need_list, plain_json, repair_json, wrong
 from context_builder.errors import AdapterError, ContextBuilderError, InvalidItemError
-from context_builder.items import ContextItem
 from context_builder.tokens.openai_schemas import functions_text
 from context_builder.unicode import quoted
+
+if TYPE_CHECKING:
+    from context_builder.items import ContextItem
 
 __all__ = [
     "Imported",
