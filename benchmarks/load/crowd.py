@@ -16,7 +16,7 @@ from context_builder.sessions import SessionManager
 if TYPE_CHECKING:
     from benchmarks.load.worker import Job
 
-__all__ = ["Crowd", "acknowledged", "contents"]
+__all__ = ["Crowd", "acknowledged", "contents", "wipe"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,3 +98,10 @@ def contents(job: Job) -> dict[str, list[str]]:
                 assert ctx.damage == ()
                 found[info.session_id] = [item.text for item in ctx.items]
     return found
+
+
+def wipe(store: str, namespace: str) -> None:
+    """Delete what a proof has left in a store."""
+    with SessionManager(store=store, namespace=namespace, max_tokens=4_096) as sessions:
+        for info in sessions.list():
+            sessions.delete(info.session_id)

@@ -147,6 +147,8 @@ def growth(
                 f"{name}, two workers": (count, (here, there), False),
                 f"{name}, with a build": (max(10, count // 10), (here, here), True),
             }
+            if name == "memory":
+                del ways[f"{name}, two workers"]  # they would share none of it
             for way, (turns_each, managers, builds) in ways.items():
                 rows[way] = _medians(lengths, turns_each, managers, builds=builds)
             for length in lengths:

@@ -10,7 +10,7 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from benchmarks.load.crowd import Crowd, acknowledged, contents
+from benchmarks.load.crowd import Crowd, acknowledged, contents, wipe
 from benchmarks.load.worker import Job
 
 __all__ = ["prove"]
@@ -76,7 +76,9 @@ def main() -> None:
     args = vars(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
         namespace = f"load-{uuid.uuid4().hex}"
-        print(prove(args.pop("store"), namespace, Path(folder), **args))
+        store = args.pop("store")
+        print(prove(store, namespace, Path(folder), **args))
+        wipe(store, namespace)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,13 @@ from __future__ import annotations
 import dataclasses
 import math
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from context_builder.decide.terms import date_stamp, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from context_builder.items import Unit
@@ -32,6 +32,10 @@ _NEIGHBOUR_SHARE = 0.4
 """How much of a match's score its neighbours get."""
 _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
+_MOST_POSTINGS = 128
+"""Of a term, only the newest places are kept: one that stands in more tells little."""
+_MOST_TERMS = 64
+"""Of a long message, the rarest terms are looked for."""
 _COMMON_SHARE = 0.5
 """A term that stands in more of the texts than this says nothing."""
 _LENGTH_EXPONENT = 0.35
@@ -70,6 +74,7 @@ class Archive:
         "_dated",
         "_days",
         "_dead",
+        "_known",
         "_lengths",
         "_postings",
         "_total",
@@ -81,7 +86,8 @@ class Archive:
         self.passages: list[Passage] = []
         self._lengths: list[int] = []
         self._total = 0
-        self._postings: dict[str, list[tuple[int, int]]] = {}
+        self._postings: dict[str, deque[tuple[int, int]]] = {}
+        self._known: dict[str, int] = {}
         self._by_unit: dict[float, tuple[int, int]] = {}  # first and last passage
         self._units: list[float] = []  # sorted, for neighbours
         self._dated: list[float] = []
@@ -94,15 +100,6 @@ class Archive:
         if stamp is not None and (not self._dated or unit.id > self._dated[-1]):
             self._dated.append(unit.id)
             self._days.append(stamp)
-
-    def copy(self) -> Archive:
-        """Return another one that can change without this one."""
-        other = Archive()
-        for name in self.__slots__:
-            value = getattr(self, name)
-            setattr(other, name, value if isinstance(value, int) else value.copy())
-        other._postings = {term: list(found) for term, found in self._postings.items()}
-        return other
 
     def forget(self, unit_id: float) -> None:
         """Let go of a unit whose text was changed or taken out."""
@@ -141,7 +138,11 @@ class Archive:
         self._lengths.append(length)
         self._total += length
         for term, count in counts.items():
-            self._postings.setdefault(term, []).append((number, count))
+            found = self._postings.get(term)
+            if found is None:
+                found = self._postings[term] = deque(maxlen=_MOST_POSTINGS)
+            found.append((number, count))
+            self._known[term] = self._known.get(term, 0) + 1
 
     def rarest(self, live: int) -> float:
         """Return what a term weighs that stands in one passage and nowhere else."""
@@ -182,6 +183,11 @@ class Archive:
         length = max(0.25, self._lengths[number] / average)
         return float(score * boost / length**_LENGTH_EXPONENT)
 
+    def _rarest_of(self, query: set[str]) -> list[str]:
+        """Return the rarest terms of a query, in a fixed order: sums depend on it."""
+        order = sorted(query, key=lambda term: (self._known.get(term, 0), term))
+        return order[:_MOST_TERMS]
+
     def _neighbours(self, number: int) -> Iterator[int]:
         """Yield the passages before and after one, in the order of the conversation."""
         unit_id = self.passages[number].unit_id
@@ -216,10 +222,10 @@ class Archive:
         count = len(self.passages) + len(live)
         average = self._total / len(self.passages) if self.passages else 1.0
         asked = 0.0
-        for term in sorted(query):  # sums of floats depend on the order
-            postings = self._postings.get(term, ())
+        for term in self._rarest_of(query):
+            postings: Iterable[tuple[int, int]] = self._postings.get(term, ())
             having = [n for n, text in enumerate(live) if term in text]
-            known = len(postings) + len(having)
+            known = self._known.get(term, 0) + len(having)
             if known > count * _COMMON_SHARE:
                 continue
             rarity = math.log(1 + (count - known + 0.5) / (known + 0.5))

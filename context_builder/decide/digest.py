@@ -28,6 +28,8 @@ _USER_SHARE = 0.65
 """How much of the room the user's own words may take before anything else."""
 _MOST_FACTS = 1_500
 _MOST_USER_UNITS = 400
+_MOST_UNITS = 256
+"""Of what leaves at once, the newest units are looked at for facts."""
 _SOURCE_WEIGHT: Mapping[str, float] = {
     "user": 2.0,
     "call": 2.0,
@@ -49,6 +51,8 @@ class Fact:
     """The last unit that had it."""
     heading: str
     """How the line of that unit begins."""
+    tokens: int
+    """What its text takes."""
 
     @property
     def worth(self) -> tuple[float, float]:
@@ -95,8 +99,8 @@ def digest_of(
         limit_tokens: What all lines together may take.
     """
     known = dict(former.facts)
-    for unit in left:
-        for fact in _facts_of(unit):
+    for unit in left[-_MOST_UNITS:]:
+        for fact in _facts_of(unit, rules):
             known[fact.text] = _merged(known.get(fact.text), fact)
     if len(known) > _MOST_FACTS:
         best = sorted(known.values(), key=lambda fact: fact.worth)[-_MOST_FACTS:]
@@ -127,20 +131,24 @@ def _merged(older: Fact | None, newer: Fact) -> Fact:
     return dataclasses.replace(newer, weight=max(weight, base))
 
 
-def _facts_of(unit: Unit) -> Iterator[Fact]:
+def _facts_of(unit: Unit, rules: Rules) -> Iterator[Fact]:
+    count = rules.ruler.text
     head = unit.originals[0]
     if unit.kind != "tool":
         heading = f"{head.id} {head.role}"
         for text, weight in facts(head.text):
-            yield Fact(text, weight + _SOURCE_WEIGHT[head.role], unit.id, heading)
+            worth = weight + _SOURCE_WEIGHT[head.role]
+            yield Fact(text, worth, unit.id, heading, count(text) + 1)
         return
     for call, result in zip(head.tool_calls, unit.originals[1:], strict=True):
         heading = f"{head.id} {call.name}"
         for text, weight in facts(call.arguments):
-            yield Fact(text, weight + _SOURCE_WEIGHT["call"], unit.id, heading)
+            worth = weight + _SOURCE_WEIGHT["call"]
+            yield Fact(text, worth, unit.id, heading, count(text) + 1)
         if result.source != "repair":
             for text, weight in facts(result.text):
-                yield Fact(text, weight + _SOURCE_WEIGHT["tool"], unit.id, heading)
+                worth = weight + _SOURCE_WEIGHT["tool"]
+                yield Fact(text, worth, unit.id, heading, count(text) + 1)
 
 
 def _user_lines(
@@ -178,7 +186,7 @@ def _told_facts(
     for fact in sorted(known, key=lambda one: one.worth, reverse=True):
         if left_tokens <= 0:
             break
-        tokens = rules.ruler.text(fact.text) + 1
+        tokens = fact.tokens
         if fact.heading not in told:
             tokens += rules.ruler.text(fact.heading) + 2
         if tokens <= left_tokens:

@@ -52,6 +52,8 @@ FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
 _MOST_LEFT_OUT = 999_999
+_MOST_INDEXED = 512
+"""Of what leaves at once, the newest units are indexed for recall."""
 _DIGEST_GROWTH = 1.4
 """What makes room for a digest has to be told of as well."""
 
@@ -72,6 +74,8 @@ class Fold:
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
         self.evicted_items = 0
         self.recaller = Recaller(self.shown, rules, limit_tokens)
+        self.is_provisional = False
+        """Whether this is a copy for one request: it leaves no trace in the archive."""
         self.digest = Digest()
         self.notice: ContextItem | None = None
         self.notice_tokens = 0
@@ -240,7 +244,7 @@ class Fold:
         now = copy.copy(self)
         now.shown = self.shown.copy()
         now.prefix_moves = list(self.prefix_moves)
-        now.recaller = self.recaller.copy(now.shown)
+        now.is_provisional = True
         now.compact()
         return now
 
@@ -323,15 +327,19 @@ class Fold:
 
     def _apply(self, plan: Plan, reason: str) -> None:
         left: list[Unit] = []
+        lowered: list[Unit] = []
         for before, after in zip(self.shown.live, plan.units, strict=True):
             if after.rendition != "whole" and not is_recalled(after):
-                self.recaller.archive.add(after)
+                lowered.append(after)
             if not after.is_shown and after.kind != "background":
                 self.evicted_items += len(before.items)
                 left.append(after)
         self.shown.decide(plan.units)
         self._tell(left, is_told=plan.has_gap and plan.notice_tokens > 0)
-        self.recaller.start(self.tokens, self.limit_tokens)
+        if not self.is_provisional:
+            for unit in lowered[-_MOST_INDEXED:]:
+                self.recaller.archive.add(unit)
+            self.recaller.start(self.tokens, self.limit_tokens)
         self.stable_units = len(self.shown.live)
         self.prefix_moves.append(reason)
 

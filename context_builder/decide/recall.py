@@ -24,6 +24,9 @@ _LEAST_SHARE_OF_BEST = 0.22
 """Passages that match much worse than the best one are not worth their tokens."""
 _LEAST_SHARE_OF_RAREST = 0.5
 """A passage that shares nothing rare with the message is no answer to it."""
+_MOST_LOOKED_AT = 64
+_ENOUGH_SHARE = 0.9
+"""Nothing more is looked at once so much of the limit is used."""
 _LINE_TOKENS = 4
 """About what a passage's heading takes."""
 
@@ -67,8 +70,8 @@ def choose_passages(
         search.ranked[0][0] * _LEAST_SHARE_OF_BEST,
         archive.rarest(texts) * _LEAST_SHARE_OF_RAREST,
     )
-    for rank, number in search.ranked:
-        if rank < least:
+    for rank, number in search.ranked[:_MOST_LOOKED_AT]:
+        if rank < least or tokens > limit_tokens * _ENOUGH_SHARE:
             break
         passage = archive.passages[number]
         unit = unit_of(passage.unit_id)

@@ -26,6 +26,8 @@ FULL_NEED = 0.1
 """From this need up (see `Search.need`) a message is taken to ask for what left."""
 FRAME_TOKENS = 24
 """About what the frame around recalled passages takes."""
+_MOST_LIVE = 65
+"""So many of the newest texts in the request are compared with."""
 _SHARE_OF_ROOM = 0.5
 _SHARE_OF_FREE = 0.75
 """What is recalled leaves room for what answers it."""
@@ -48,15 +50,6 @@ class Recaller:
         self._spent_tokens = 0
         self._room_tokens = limit_tokens
         self._start_tokens = 0
-
-    def copy(self, shown: Shown) -> Recaller:
-        """Return another one, over other units, that can change without this one."""
-        other = Recaller(shown, self._rules, self._room_tokens)
-        other.archive = self.archive.copy()
-        other._places = dict(self._places)
-        other._spent_tokens = self._spent_tokens
-        other._start_tokens = self._start_tokens
-        return other
 
     def start(self, tokens: int, limit_tokens: int) -> None:
         """Begin anew after a compaction that came down to so many tokens."""
@@ -107,7 +100,7 @@ class Recaller:
         return self.archive.search(
             newest.originals[0].text,
             users=users,
-            live=[unit.items[0].text for unit in self._shown.live[:-1]],
+            live=[unit.items[0].text for unit in self._shown.live[-_MOST_LIVE:-1]],
         )
 
     def choose(
@@ -128,7 +121,7 @@ class Recaller:
             limit_tokens=limit_tokens,
             is_said=lambda passage: passage in there or passage.unit_id in told,
             unit_of=self._shown.get,
-            texts=len(self._shown.live) - 1,
+            texts=min(len(self._shown.live), _MOST_LIVE) - 1,
         )
 
     def put(self, newest: Unit, found: Found, free_tokens: int) -> None:

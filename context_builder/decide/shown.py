@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import ChainMap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
     from collections.abc import Iterable
 
     from context_builder.items import Unit
@@ -22,7 +24,7 @@ class Shown:
         self._ids: list[float] = []
         self.live: list[Unit] = []
         """What is shown, in order."""
-        self.gone: dict[float, Unit] = {}
+        self.gone: MutableMapping[float, Unit] = {}
         """What is absent, by id."""
         self.tokens = 0
         """What the live units take."""
@@ -31,7 +33,7 @@ class Shown:
         """Return another one that can change without this one."""
         other = Shown()
         other._ids, other.live = list(self._ids), list(self.live)
-        other.gone, other.tokens = dict(self.gone), self.tokens
+        other.gone, other.tokens = ChainMap({}, self.gone), self.tokens
         return other
 
     def __contains__(self, unit_id: float) -> bool:

@@ -113,7 +113,8 @@ def _merged(items: Iterable[ContextItem]) -> list[ContextItem]:
 def test_said_twice_is_said_the_same(target: str, chat: Prompt) -> None:
     """What was read back is said in the same words: nothing more is lost."""
     # Before the first message, a note cannot be told from a system prompt.
-    assume(chat.items[0].role != "system")
+    opened = (dataclasses.replace(user("Hello."), id="i00"), *chat.items)
+    chat = dataclasses.replace(chat, items=opened)
     try:
         first = said(chat, target)
     except AdapterError:
