@@ -23,6 +23,7 @@ from context_builder.messages import (
     ToolCall,
 )
 from context_builder.report import Outcome, Report
+from context_builder.sessions import SessionManager
 from context_builder.settings import RequestOptions, Settings, Shares
 from context_builder.tokens import TokenCounter
 
@@ -42,6 +43,7 @@ __all__ = [
     "RequestOptions",
     "SessionConflictError",
     "SessionCorruptedError",
+    "SessionManager",
     "Settings",
     "Shares",
     "StoreError",

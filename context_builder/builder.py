@@ -6,6 +6,7 @@ may be used from several threads; everything that it hands out belongs to the ca
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Self
@@ -281,7 +282,7 @@ class ContextBuilder(Intake):
         started = time.perf_counter()
         compactions = asked.compactions
         rendering = asked.rendering(self._log)
-        log_event(
+        self._event(
             "context_built",
             target=asked.key.name,
             model=asked.key.model,
@@ -293,6 +294,10 @@ class ContextBuilder(Intake):
             duration_seconds=round(time.perf_counter() - started, 6),
         )
         return rendering
+
+    def _event(self, event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
+        """Log an event; a session adds its name."""
+        log_event(event, level=level, **facts)
 
     def _target_key(
         self, target: object, model: str | None, max_tokens: int | None

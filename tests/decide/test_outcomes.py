@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_builder import ContextBuilder, Outcome, Settings
+from context_builder import InvalidItemError, ContextBuilder, Outcome, Settings
 from context_builder.render import adapter_for
 from context_builder.testing import WordCounter, tool_call, turns
 
@@ -130,11 +130,8 @@ def test_a_repair_is_told_even_of_what_was_shortened() -> None:
     assert "nobody asked for it" in outcome(ctx, orphan.id).reason
 
 
-@pytest.mark.xfail(
-    strict=True, reason="`repair` is the mark of the library's own items"
-)
 def test_a_source_of_ones_own_hides_no_item() -> None:
-    """Whatever the caller calls it, the item has its outcome."""
+    """The names of the library's own items are refused: every item has an outcome."""
     ctx = builder()
-    ctx.add_message("user", "x", source="repair")
-    assert [one.item_id for one in ctx.explain().outcomes] == ["i1"]
+    with pytest.raises(InvalidItemError):
+        ctx.add_message("user", "x", source="repair")
