@@ -22,6 +22,8 @@ from context_builder.messages import (
     TextPart,
     ToolCall,
 )
+from context_builder.recovery import acall_with_recovery, call_with_recovery
+from context_builder.render.overflow import is_context_overflow
 from context_builder.report import Outcome, Report
 from context_builder.sessions import SessionManager
 from context_builder.settings import RequestOptions, Settings, Shares
@@ -52,6 +54,9 @@ __all__ = [
     "TokenCounter",
     "ToolCall",
     "UnknownModelError",
+    "acall_with_recovery",
+    "call_with_recovery",
     "count",
     "count_messages",
+    "is_context_overflow",
 ]

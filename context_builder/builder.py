@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 from context_builder.collect import (
     Intake,
     SystemPrompt,
+    Usage,
     log_from_dicts,
     log_to_dicts,
+    read_response,
 )
-from context_builder.collect.plain import need_list, wrong
+from context_builder.collect.plain import need_list, need_text, need_tokens, wrong
 from context_builder.copies import copy_json
 from context_builder.errors import AdapterError, InvalidItemError
+from context_builder.items import LimitLearned, UsageRecorded
 from context_builder.limits import Limits, check_limits, limits_for
 from context_builder.logs import log_event
 from context_builder.options import checked_options, checked_settings
@@ -295,6 +298,53 @@ class ContextBuilder(Intake):
         )
         return rendering
 
+    def record_usage(
+        self, usage: object, *, target: str | None = None, model: str | None = None
+    ) -> None:
+        """Take in what a vendor billed for the last request; it corrects the estimate.
+
+        It is an event of the session, and counts from there. Where tokens are counted
+        exactly, nothing changes.
+
+        Args:
+            usage: The answer, its `Usage`, or the number of input tokens that were
+                billed, cached ones included.
+            target: The vendor that was asked; None: the one that was built for last.
+            model: The model that was asked; None: the one that was built for last.
+
+        Raises:
+            InvalidItemError: If it holds no number of tokens, or nothing was built yet.
+        """
+        billed_tokens = need_tokens(_billed(usage), "usage")
+        with self._lock:
+            key = self._built
+            if target is not None:
+                key = self._target_key(target, model, None)
+            asked = None if key is None else self._targets.get(key)
+            estimated_tokens = None if asked is None else asked.rendered_tokens
+            if asked is None or estimated_tokens is None:
+                message = "no request was built that this could be the bill of"
+                raise InvalidItemError(message, field="usage")
+            if asked.key.model is None:
+                message = "a bill belongs to a model: pass model= when building"
+                raise InvalidItemError(message, field="model")
+            self._append(
+                UsageRecorded(asked.key.model, billed_tokens, estimated_tokens)
+            )
+
+    def learn_limit(self, model: str, limit_tokens: int) -> None:
+        """Remember how much a model really takes, as its vendor's error said.
+
+        Raises:
+            InvalidItemError: If it is no model's name, or no number of tokens.
+        """
+        with self._lock:
+            self._append(
+                LimitLearned(
+                    need_text(model, "model"), need_tokens(limit_tokens, "limit_tokens")
+                )
+            )
+
     def _event(self, event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
         """Log an event; a session adds its name."""
         log_event(event, level=level, **facts)
@@ -343,3 +393,11 @@ class ContextBuilder(Intake):
             options=self._options,
             settings=self._settings,
         )
+
+
+def _billed(usage: object) -> object:
+    """Return the input tokens that an answer or its usage names."""
+    if isinstance(usage, int):
+        return usage
+    found = usage if isinstance(usage, Usage) else read_response(usage).usage
+    return None if found is None else found.input_tokens

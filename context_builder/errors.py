@@ -89,17 +89,18 @@ class BudgetExceededError(ContextBuilderError):
         needed_tokens: int,
         limit_tokens: int,
         parts: Mapping[str, int] | None = None,
+        message: str | None = None,
     ) -> None:
         self.needed_tokens = needed_tokens
         self.limit_tokens = limit_tokens
         self.parts = dict(sorted((parts or {}).items(), key=lambda part: -part[1]))
         sizes = ", ".join(f"{name} {tokens:,}" for name, tokens in self.parts.items())
         super().__init__(
-            f"What may not be left out needs {needed_tokens:,} tokens; the budget is "
-            f"{limit_tokens:,}"
+            message
+            or f"What may not be left out needs {needed_tokens:,} tokens; the budget "
+            f"is {limit_tokens:,}"
             + (f" ({sizes})" if sizes else "")
-            + ". Make the largest "
-            "part smaller, or raise max_tokens."
+            + ". Make the largest part smaller, or raise max_tokens."
         )
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "ItemEdited",
     "ItemRemoved",
     "ItemsAdded",
+    "LimitLearned",
     "LogEntry",
     "Mark",
     "Plan",
@@ -34,6 +35,7 @@ __all__ = [
     "UnitChanged",
     "UnitDropped",
     "UnitKind",
+    "UsageRecorded",
     "default_priority",
 ]
 
@@ -212,6 +214,25 @@ class Cleared:
     """Everything but the system prompt and the tools was taken out."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class UsageRecorded:
+    """A vendor billed a request that had been counted here; it corrects estimates."""
+
+    model: str
+    billed_tokens: int
+    """All input that the vendor counted, cached tokens included."""
+    estimated_tokens: int
+    """What was counted here of the same request."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LimitLearned:
+    """An error said how much input or window a model really has."""
+
+    model: str
+    limit_tokens: int
+
+
 LogEntry = (
     ContextItem
     | ItemsAdded
@@ -221,6 +242,8 @@ LogEntry = (
     | ItemRemoved
     | Rewound
     | Cleared
+    | UsageRecorded
+    | LimitLearned
 )
 """What can happen in a session. A single item is its own entry."""
 

@@ -21,6 +21,24 @@ class Limits:
     """None: the budget was given, and the model's window does not matter."""
     reserved_tokens: int
     """Kept free for the output."""
+    budget_share: float = 1.0
+    """Which share of a window the budget is; 1 where the budget was given."""
+    reserve_share: float = 1.0
+    """Most of a window that is kept free; 1 where the output was asked for."""
+
+    def within(self, learned_tokens: int | None) -> int:
+        """Return the budget where a vendor said how much the model really takes."""
+        if learned_tokens is None:
+            return self.budget_tokens
+        return max(
+            1,
+            min(
+                self.budget_tokens,
+                int(learned_tokens * self.budget_share),
+                learned_tokens
+                - min(self.reserved_tokens, int(learned_tokens * self.reserve_share)),
+            ),
+        )
 
 
 def limits_for(
@@ -106,7 +124,9 @@ def _from_window(
             f"{window:,}"
         )
         raise InvalidItemError(message, field="max_output_tokens", value=reserved)
-    return Limits(budget, window, reserved)
+    is_asked = bool(options.max_output_tokens or options.thinking_budget_tokens)
+    share = 1.0 if is_asked else settings.reserve_share
+    return Limits(budget, window, reserved, settings.budget_share, share)
 
 
 def _reserved(

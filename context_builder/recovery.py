@@ -299,10 +299,9 @@ def _given_up(
         advice = f"Nothing smaller can be built. {smallest}"
     else:
         advice = "Allow more attempts, or build for fewer tokens with max_tokens."
-    error = BudgetExceededError(
+    return BudgetExceededError(
         needed_tokens=smallest.needed_tokens if smallest else built.tokens,
         limit_tokens=overflow.limit_tokens or built.tokens - 1,
         parts=smallest.parts if smallest else built.report.parts,
+        message=f"{tried} ({size}). {advice}",
     )
-    error.args = (f"{tried} ({size}). {advice}",)
-    return error

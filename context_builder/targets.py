@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 from context_builder.collect import Grouper, SessionLog
 from context_builder.decide import Fold, Rules, class_uses, outcomes, pending_calls
 from context_builder.errors import BudgetExceededError
+from context_builder.items import LimitLearned, UsageRecorded
 from context_builder.render import Prompt, ProviderAdapter, Rendering
 from context_builder.report import Report
+from context_builder.tokens.calibration import Calibration, calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from context_builder.items import ContextItem
+    from context_builder.items import ContextItem, LogEntry
     from context_builder.limits import Limits
     from context_builder.settings import RequestOptions, Settings
 
@@ -122,6 +124,8 @@ class Target:
             rules=self._rules,
             measure_fixed=self._fixed_tokens,
         )
+        self._calibration = Calibration()
+        self._learned_tokens: int | None = None
         self._position = 0
         self._settled: tuple[int, Fold] | None = None
         self._rendered: tuple[int, Rendering] | None = None
@@ -147,8 +151,38 @@ class Target:
             return
         for entry in log.since(self._position):
             self._position += 1  # first: what fails is not taken in again
+            self._learn(entry)
             self._fold.advance(self._grouper.feed(entry))
         self._ruler.forget_tried()
+
+    def _learn(self, entry: LogEntry) -> None:
+        """Take in what a vendor said of this model; it moves the limit."""
+        match entry:
+            case UsageRecorded() if entry.model == self.key.model:
+                if self._is_exact:
+                    return
+                self._calibration = calibrated(
+                    self._calibration,
+                    billed_tokens=entry.billed_tokens,
+                    estimated_tokens=entry.estimated_tokens,
+                )
+            case LimitLearned() if entry.model == self.key.model:
+                known = self._learned_tokens or entry.limit_tokens
+                self._learned_tokens = min(known, entry.limit_tokens)
+            case _:
+                return
+        # The limit is scaled, not the sizes: nothing is measured anew, and what is
+        # shown stays as it is.
+        budget_tokens = self.limits.within(self._learned_tokens)
+        self._fold.move_limit(self._calibration.counted(budget_tokens))
+
+    @property
+    def rendered_tokens(self) -> int | None:
+        """What the request that was rendered last was counted as, if there is one."""
+        if self._rendered is None:
+            return None
+        request = self._rendered[1].request
+        return self._adapter.request_tokens(request, self._ruler.text)
 
     def rendering(self, log: SessionLog) -> Rendering:
         """Return the request, made once a revision; it is shared: copy it.
@@ -177,7 +211,7 @@ class Target:
         if fold.excess is not None:
             raise BudgetExceededError(
                 needed_tokens=sum(fold.excess.values()),
-                limit_tokens=self.limits.budget_tokens,
+                limit_tokens=fold.limit_tokens,
                 parts=fold.excess,
             )
         return fold
@@ -223,7 +257,7 @@ class Target:
         report = Report(
             target=self.key.name,
             model=self.key.model,
-            budget_tokens=self.limits.budget_tokens,
+            budget_tokens=fold.limit_tokens,
             context_window=self.limits.context_window,
             tokens=fold.tokens,
             is_exact=self._is_exact,

@@ -138,6 +138,9 @@ def result_item(tool_name: str | None, result: object, **fields: Any) -> Context
     if isinstance(result, BaseException):
         fields["is_error"] = True
     content = read_result(result)
+    fields["tool_call_id"] = (
+        fields.get("tool_call_id") or None
+    )  # some vendors have none
     return check_item(
         _item("tool", content, tool_name=tool_name, source="tool_result", **fields)
     )

@@ -5,9 +5,10 @@ A door takes what it is given whole, or raises and leaves the log as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from context_builder.collect.content import as_mapping
 from context_builder.collect.doors import (
     assistant_item,
     is_void,
@@ -258,11 +259,25 @@ class Intake(Recorder):
         Returns:
             The item as logged; None if the model said nothing.
 
+        An iterator that raises raises here as well, once what came is logged.
+
         Raises:
             InvalidItemError: If no known vendor answers in this shape.
         """
-        reply = read_response(response)
-        logged = self.add_turn(reply.items)
+        if as_mapping(response) is not None or not isinstance(response, Iterator):
+            return self._add_reply(response)
+        pieces: list[object] = []
+        try:
+            for piece in response:
+                pieces.append(piece)  # noqa: PERF402  what came must stay when it raises
+        except BaseException:
+            if pieces:
+                self._add_reply(pieces)
+            raise
+        return self._add_reply(pieces)
+
+    def _add_reply(self, response: object) -> ContextItem | None:
+        logged = self.add_turn(read_response(response).items)
         return logged[-1] if logged else None
 
     def _enter(self, item: ContextItem) -> ContextItem | None:

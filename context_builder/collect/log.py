@@ -15,7 +15,13 @@ from typing import Any, assert_never
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from context_builder.collect.imports.openai_chat import read_tool
-from context_builder.collect.plain import need_list, plain_json, wrong
+from context_builder.collect.plain import (
+    need_list,
+    need_text,
+    need_tokens,
+    plain_json,
+    wrong,
+)
 from context_builder.errors import InvalidItemError
 from context_builder.items import (
     Cleared,
@@ -23,10 +29,12 @@ from context_builder.items import (
     ItemEdited,
     ItemRemoved,
     ItemsAdded,
+    LimitLearned,
     LogEntry,
     Rewound,
     SystemSet,
     ToolsSet,
+    UsageRecorded,
 )
 from context_builder.unicode import quoted
 
@@ -102,7 +110,7 @@ class SessionLog:
                 self._rewind(self._index(entry.item_id) + 1)
             case Cleared():
                 self._present.clear()
-            case ToolsSet():
+            case ToolsSet() | UsageRecorded() | LimitLearned():
                 pass
             case _:
                 assert_never(entry)
@@ -193,6 +201,10 @@ def entry_to_dict(  # noqa: C901, PLR0911  one case a kind
             return {"entry": "rewind", "item_id": entry.item_id}
         case Cleared():
             return {"entry": "clear"}
+        case UsageRecorded():
+            return {"entry": "usage", **dataclasses.asdict(entry)}
+        case LimitLearned():
+            return {"entry": "limit", **dataclasses.asdict(entry)}
         case _:
             assert_never(entry)
 
@@ -263,6 +275,17 @@ def _read_entry(  # noqa: C901, PLR0911  one case a kind
             return Rewound(_read_id(data["item_id"], "item_id"))
         case "clear":
             return Cleared()
+        case "usage":
+            return UsageRecorded(
+                need_text(data["model"], "model"),
+                need_tokens(data["billed_tokens"], "billed_tokens"),
+                need_tokens(data["estimated_tokens"], "estimated_tokens"),
+            )
+        case "limit":
+            return LimitLearned(
+                need_text(data["model"], "model"),
+                need_tokens(data["limit_tokens"], "limit_tokens"),
+            )
         case other:
             message = (
                 f"log entries of kind {quoted(other)} are not known to this version"

@@ -13,7 +13,16 @@ from typing import Any
 from context_builder.errors import InvalidItemError
 from context_builder.unicode import repair_text
 
-__all__ = ["MOST_NESTED", "need_list", "plain_json", "repair_json", "to_json", "wrong"]
+__all__ = [
+    "MOST_NESTED",
+    "need_list",
+    "need_text",
+    "need_tokens",
+    "plain_json",
+    "repair_json",
+    "to_json",
+    "wrong",
+]
 
 MOST_NESTED = 200
 """Data nested deeper than this is refused: no vendor takes it, and Python trips."""
@@ -36,6 +45,28 @@ def need_list(value: object, field: str) -> list[Any]:
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise wrong(value, field, "a list")
     return list(value)
+
+
+def need_text(value: object, field: str) -> str:
+    """Return text that is not empty.
+
+    Raises:
+        InvalidItemError: If it is none.
+    """
+    if not isinstance(value, str) or not value:
+        raise wrong(value, field, "text that is not empty")
+    return value
+
+
+def need_tokens(value: object, field: str) -> int:
+    """Return a number of tokens: whole, and more than none.
+
+    Raises:
+        InvalidItemError: If it is no such number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise wrong(value, field, "a whole number of tokens, more than 0")
+    return value
 
 
 def plain_json(value: object, field: str, *, depth: int = 0) -> Any:

@@ -16,10 +16,12 @@ from context_builder.items import (
     ItemEdited,
     ItemRemoved,
     ItemsAdded,
+    LimitLearned,
     LogEntry,
     Rewound,
     SystemSet,
     ToolsSet,
+    UsageRecorded,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ class Grouper(TakingBack):
                 return self._set_system(entry)
             case ToolsSet():
                 return [entry]
+            case UsageRecorded() | LimitLearned():
+                return ()
             case ItemEdited() | ItemRemoved() | Rewound() | Cleared():
                 return self._take_back(entry)
             case _:

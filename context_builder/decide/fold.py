@@ -222,6 +222,12 @@ class Fold:
                 f"{unit.originals[0].id} is the latest message again"
             )
 
+    def move_limit(self, limit_tokens: int) -> None:
+        """Go on with another budget: compact if it is less than what is shown."""
+        if limit_tokens != self.limit_tokens:
+            self.limit_tokens = limit_tokens
+            self._settle()
+
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
         is_begun = bool(self.shown.live or self.system or self.tools)
         if is_begun and (system != self.system or tools != self.tools):

@@ -7,8 +7,7 @@ from collections import ChainMap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-    from collections.abc import Iterable
+    from collections.abc import Iterable, MutableMapping
 
     from context_builder.items import Unit
 

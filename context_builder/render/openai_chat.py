@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from context_builder.errors import AdapterError, UnknownModelError
+from context_builder.errors import UnknownModelError
 from context_builder.items import ContextItem, Mark
-from context_builder.messages import Content, FilePart, Part, TextPart, ToolCall
 from context_builder.render.adapter import (
     Capabilities,
     Count,
@@ -18,8 +17,10 @@ from context_builder.render.adapter import (
     Prompt,
     Rendering,
 )
+from context_builder.render.described import described_part
 from context_builder.render.frames import framed_content
 from context_builder.render.ids import IdMap, clean_name
+from context_builder.render.left_out import naming_losses
 from context_builder.render.validate_openai import validate_openai
 from context_builder.tokens import (
     TokenCounter,
@@ -35,6 +36,8 @@ from context_builder.tokens import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from context_builder.messages import Content, FilePart, Part, ToolCall
 
 __all__ = ["OPENAI", "OpenAIChatAdapter", "say_part"]
 
@@ -64,15 +67,19 @@ class OpenAIChatAdapter:
                 repairs.append(
                     Mark(item.id, "repaired", "nothing this vendor can show")
                 )
+            repairs += [
+                Mark(item.id, "repaired", obstacle) for obstacle in _obstacles(item)
+            ]
             for message in said:
                 spans.append((item.id, len(messages)))
                 messages.append(message)
-        return Rendering(
+        rendering = Rendering(
             messages=messages,
             request=self._request(prompt, messages),
             repairs=tuple(repairs),
             spans=tuple(spans),
         )
+        return naming_losses(rendering, prompt.items)
 
     def _request(
         self, prompt: Prompt, messages: list[dict[str, Any]]
@@ -151,7 +158,6 @@ class OpenAIChatAdapter:
     ) -> int:
         """Return what the item's messages cost."""
         framing = framing_for(model or _DEFAULT_MODEL)
-        item = _measurable(item)
         said = self._say(item, None)
         pictures = _result_pictures(item) if item.role == "tool" else []
         return sum(
@@ -236,38 +242,25 @@ def say_content(content: Content) -> str | list[dict[str, Any]]:
     return content if isinstance(content, str) else [say_part(part) for part in content]
 
 
-def _measurable(item: ContextItem) -> ContextItem:
-    """Return the item with text in the place of parts that cannot be said.
-
-    Measuring never fails: only what is rendered has to be sayable.
-    """
-    if isinstance(item.content, str) or all(_obstacle(p) is None for p in item.content):
-        return item
-    return item.with_content(
-        tuple(
-            part if _obstacle(part) is None else TextPart(text=f"[{part.type}]")
-            for part in item.content
-        )
-    )
-
-
 def _obstacle(part: Part) -> str | None:
     """Say why Chat Completions takes no such part; None: it does."""
     if part.type == "image" and part.file_id is not None:
-        return "Chat Completions takes no picture by file id"
+        return "Chat Completions takes no picture by file id: described"
     if part.type == "file" and part.text is None and part.url is not None:
-        return "Chat Completions takes no file by address"
+        return "Chat Completions takes no file by address: described"
     return None
 
 
-def say_part(part: Part) -> dict[str, Any]:
-    """Say one part in the form that Chat Completions takes.
+def _obstacles(item: ContextItem) -> list[str]:
+    if isinstance(item.content, str):
+        return []
+    return [found for part in item.content if (found := _obstacle(part))]
 
-    Raises:
-        AdapterError: If it takes none, such as a file by address.
-    """
-    if (obstacle := _obstacle(part)) is not None:
-        raise AdapterError(obstacle, adapter="openai")
+
+def say_part(part: Part) -> dict[str, Any]:
+    """Say one part in the form that Chat Completions takes, or describe it."""
+    if _obstacle(part) is not None:
+        return {"type": "text", "text": described_part(part)}
     match part.type:
         case "text":
             return {"type": "text", "text": part.text}

@@ -82,7 +82,7 @@ def adapter_for(target: str) -> ProviderAdapter:
 def _loaded(entry: EntryPoint) -> ProviderAdapter:
     try:
         found = entry.load()
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:
         msg = f"the adapter {entry.name!r} ({entry.value}) cannot be loaded: {error}"
         raise AdapterError(
             msg,

@@ -199,7 +199,7 @@ def test_an_exception_is_an_error_result() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("tool_call_id", ""), ("tool_call_id", 5), ("cache_key", 5), ("is_error", "no")],
+    [("tool_call_id", 5), ("cache_key", 5), ("is_error", "no")],
 )
 def test_a_result_is_checked_like_any_item(field: str, value: object) -> None:
     """The fields of a result are typed too."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from context_builder import InvalidItemError, ContextBuilder, Outcome, Settings
+from context_builder import ContextBuilder, InvalidItemError, Outcome, Settings
 from context_builder.render import adapter_for
 from context_builder.testing import WordCounter, tool_call, turns
 

@@ -5,10 +5,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 
 from context_builder.collect import Imported, import_formats, read_request
-from context_builder.errors import AdapterError
 from context_builder.items import ContextItem
 from context_builder.messages import ReasoningPart, ToolCall
 from context_builder.render import Prompt, adapter_for, adapter_names
@@ -27,22 +26,9 @@ from tests.render.sdk_types import MODELS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-SILENT = {"openai"}
-"""Targets that leave reasoning out and do not report it yet."""
 
 every = pytest.mark.parametrize("target", adapter_names())
-reporting = pytest.mark.parametrize(
-    "target",
-    [
-        pytest.param(
-            name,
-            marks=[pytest.mark.xfail(reason="not reported yet")]
-            if name in SILENT
-            else [],
-        )
-        for name in adapter_names()
-    ],
-)
+reporting = every
 
 
 def said(chat: Prompt, target: str) -> Any:
@@ -115,10 +101,7 @@ def test_said_twice_is_said_the_same(target: str, chat: Prompt) -> None:
     # Before the first message, a note cannot be told from a system prompt.
     opened = (dataclasses.replace(user("Hello."), id="i00"), *chat.items)
     chat = dataclasses.replace(chat, items=opened)
-    try:
-        first = said(chat, target)
-    except AdapterError:
-        assume(False)
+    first = said(chat, target)
     read = read_request(first.request, format=target)
     second = said(again(read, chat), target)
     assert _bare(second.messages) == _bare(first.messages)

@@ -1,0 +1,111 @@
+"""What vendors say of a session: bills correct estimates, errors teach limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from context_builder import ContextBuilder, InvalidItemError
+from context_builder.testing import turns
+
+MODEL = "claude-sonnet-4-5"
+
+
+def session(**settings: Any) -> ContextBuilder:
+    """Return a session with a vendor whose tokens are estimated."""
+    ctx = ContextBuilder(model=MODEL, **settings)
+    ctx.extend(turns(10))
+    ctx.add_user_message("and now?")
+    return ctx
+
+
+def test_a_bill_above_the_estimate_makes_the_budget_smaller() -> None:
+    """What was billed for a request corrects what the next one may take."""
+    ctx = session(max_tokens=4_000)
+    before = ctx.explain("anthropic")
+    ctx.request("anthropic")
+    ctx.record_usage(int(before.tokens * 1.5), target="anthropic")
+    after = ctx.explain("anthropic")
+    assert after.budget_tokens < before.budget_tokens
+    assert after.tokens == before.tokens
+
+
+def test_a_bill_is_read_from_the_answer() -> None:
+    """The vendor's answer is enough; cached tokens count as input."""
+    ctx = session(max_tokens=4_000)
+    tokens = ctx.explain("anthropic").tokens
+    ctx.request("anthropic")
+    ctx.record_usage(
+        {
+            "type": "message",
+            "role": "assistant",
+            "model": MODEL,
+            "content": [{"type": "text", "text": "so"}],
+            "stop_reason": "end_turn",
+            "usage": {
+                "input_tokens": 10,
+                "cache_read_input_tokens": tokens,
+                "cache_creation_input_tokens": 0,
+                "output_tokens": 3,
+            },
+        }
+    )
+    assert ctx.explain("anthropic").budget_tokens <= 4_000
+
+
+def test_an_exact_count_is_not_corrected() -> None:
+    """Where the model's own tokenizer counts, a bill changes nothing."""
+    ctx = ContextBuilder(model="gpt-4o", max_tokens=4_000)
+    ctx.extend(turns(10))
+    ctx.request()
+    ctx.record_usage(9_000)
+    assert ctx.explain().budget_tokens == 4_000
+
+
+def test_a_limit_that_an_error_named_is_kept_for_its_model() -> None:
+    """The learned limit is the budget from then on, also after a reload."""
+    ctx = session()
+    ctx.learn_limit(MODEL, 1_000)
+    budget = ctx.explain("anthropic").budget_tokens
+    assert budget == 700
+    assert ctx.explain("anthropic").tokens <= budget
+    again = ContextBuilder.load(ctx.dump(), model=MODEL)
+    assert again.request("anthropic") == ctx.request("anthropic")
+    assert again.explain("anthropic").budget_tokens == budget
+
+
+@pytest.mark.parametrize("usage", [0, -3, True, "many", None, 2.5])
+def test_what_is_no_bill_is_refused(usage: object) -> None:
+    """Nothing is logged of it."""
+    ctx = session(max_tokens=4_000)
+    ctx.request("anthropic")
+    revision = ctx.revision
+    with pytest.raises(InvalidItemError):
+        ctx.record_usage(usage)
+    assert ctx.revision == revision
+
+
+def test_a_bill_needs_a_request() -> None:
+    """Before anything was built there is nothing that could have been billed."""
+    with pytest.raises(InvalidItemError):
+        session(max_tokens=4_000).record_usage(500)
+
+
+def test_a_stream_that_raises_is_kept_as_far_as_it_came() -> None:
+    """The caller hears of the error, and what was said until then is in the log."""
+
+    def stream() -> Any:
+        yield {
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": {"content": "The three"}}],
+        }
+        message = "connection lost"
+        raise ConnectionError(message)
+
+    ctx = ContextBuilder(max_tokens=4_000)
+    ctx.add_user_message("name three")
+    with pytest.raises(ConnectionError):
+        ctx.add_response(stream())
+    assert ctx.items[-1].text == "The three"
+    assert ctx.items[-1].partial
