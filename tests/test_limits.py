@@ -33,7 +33,9 @@ def limits(
 
 def test_the_budget_is_seventy_percent_of_the_window() -> None:
     """The rest is for the output and for safety."""
-    assert limits(context_window=10_000) == Limits(7_000, 10_000, 3_000)
+    assert limits(context_window=10_000) == Limits(
+        7_000, 10_000, 3_000, budget_share=0.7, reserve_share=0.3
+    )
 
 
 def test_an_explicit_budget_wins() -> None:
