@@ -422,7 +422,7 @@ class Fold:
         if weight < 1 or self.recaller.room(weight, self._free_tokens) >= enough_tokens:
             return
         if self.recaller.let_go_of_older():
-            self.prefix_moves.append("what was recalled earlier made room")
+            self.prefix_moves.append("compaction of what was recalled earlier")
         if self.recaller.room(weight, self._free_tokens) >= enough_tokens:
             return
         if not self.recaller.has_grown(self.tokens):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import importlib.util
 import random
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -167,9 +168,11 @@ def test_fast_changes_no_name() -> None:
     assert isinstance(counter_for(None, fast=True), EstimatingCounter)
 
 
-@pytest.mark.skipif(quicktok_is_installed(), reason="the extra `fast` is installed")
-def test_the_fast_counter_says_what_to_install() -> None:
+def test_the_fast_counter_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without the extra, its counter is refused with the way to get it."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ContextBuilderError, match=r"context_builder\[fast\]"):
         QuicktokCounter("o200k_base")
 
