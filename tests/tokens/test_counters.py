@@ -172,7 +172,7 @@ def test_the_fast_counter_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without the extra, its counter is refused with the way to get it."""
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(ContextBuilderError, match=r"context_builder\[fast\]"):
         QuicktokCounter("o200k_base")
 
