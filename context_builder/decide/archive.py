@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from context_builder.decide.terms import date_stamp, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from context_builder.items import Unit
@@ -34,6 +35,7 @@ _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
 _MOST_POSTINGS = 128
 """Of a term, only the newest places are kept: one that stands in more tells little."""
+_NOWHERE: array[int] = array("L")
 _MOST_TERMS = 64
 """Of a long message, the rarest terms are looked for."""
 _COMMON_SHARE = 0.5
@@ -86,7 +88,7 @@ class Archive:
         self.passages: list[Passage] = []
         self._lengths: list[int] = []
         self._total = 0
-        self._postings: dict[str, deque[tuple[int, int]]] = {}
+        self._postings: dict[str, array[int]] = {}  # number, times, number, times ...
         self._known: dict[str, int] = {}
         self._by_unit: dict[float, tuple[int, int]] = {}  # first and last passage
         self._units: list[float] = []  # sorted, for neighbours
@@ -140,8 +142,10 @@ class Archive:
         for term, count in counts.items():
             found = self._postings.get(term)
             if found is None:
-                found = self._postings[term] = deque(maxlen=_MOST_POSTINGS)
-            found.append((number, count))
+                found = self._postings[term] = array("L")
+            elif len(found) >= 4 * _MOST_POSTINGS:
+                del found[: -2 * _MOST_POSTINGS]
+            found.extend((number, count))
             self._known[term] = self._known.get(term, 0) + 1
 
     def rarest(self, live: int) -> float:
@@ -223,7 +227,7 @@ class Archive:
         average = self._total / len(self.passages) if self.passages else 1.0
         asked = 0.0
         for term in self._rarest_of(query):
-            postings: Iterable[tuple[int, int]] = self._postings.get(term, ())
+            flat = self._postings.get(term, _NOWHERE)[-2 * _MOST_POSTINGS :]
             having = [n for n, text in enumerate(live) if term in text]
             known = self._known.get(term, 0) + len(having)
             if known > count * _COMMON_SHARE:
@@ -232,7 +236,7 @@ class Archive:
             asked += rarity
             for number in having:
                 there[number] += rarity
-            for number, times in postings:
+            for number, times in zip(flat[::2], flat[1::2], strict=True):
                 norm = _K1 * (1 - _B + _B * self._lengths[number] / average)
                 weight = rarity * times * (_K1 + 1) / (times + norm)
                 scores[number] = scores.get(number, 0.0) + weight
