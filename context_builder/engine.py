@@ -1,0 +1,221 @@
+"""What every face of a session stands on: its settings, and one decision per target.
+
+It joins the three tiers and holds the cache of what was decided. A session's builder
+may be used from several threads; everything that it hands out belongs to the caller.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from context_builder.collect import Intake, SystemPrompt
+from context_builder.collect.plain import wrong
+from context_builder.errors import AdapterError, InvalidItemError
+from context_builder.limits import Limits, check_limits, limits_for
+from context_builder.logs import log_event
+from context_builder.options import checked_options, checked_settings
+from context_builder.render import Rendering, adapter_for
+from context_builder.targets import SessionRuler, Target, TargetKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from context_builder.settings import RequestOptions, Settings
+    from context_builder.tokens import TokenCounter
+
+__all__ = ["Engine"]
+
+_MOST_TARGETS = 8
+"""Decisions kept at a time; one that was let go is worked out again from the log."""
+
+
+class Engine(Intake):
+    """Keeps the decisions of one session up to date; its faces are subclasses."""
+
+    def __init__(
+        self,
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+        context_window: int | None = None,
+        system_prompt: SystemPrompt | None = None,
+        tools: Iterable[object] | None = None,
+        max_output_tokens: int | None = None,
+        response_format: Mapping[str, Any] | None = None,
+        tool_choice: str | Mapping[str, Any] | None = None,
+        thinking_budget_tokens: int | None = None,
+        settings: Settings | None = None,
+        options: RequestOptions | None = None,
+        counter: TokenCounter | None = None,
+        clock: Callable[[], float] | None = None,
+    ) -> None:
+        super().__init__(clock=clock or time.time)
+        self._model = model
+        self._max_tokens = max_tokens
+        self._context_window = context_window
+        self._settings = checked_settings(settings)
+        self._options = checked_options(
+            options,
+            max_output_tokens=max_output_tokens,
+            response_format=response_format,
+            tool_choice=tool_choice,
+            thinking_budget_tokens=thinking_budget_tokens,
+        )
+        self._counter = counter
+        self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
+        self._counts: dict[str, dict[int, int]] = {}
+        self._built: TargetKey | None = None
+        self._limits_of(TargetKey("openai", model, None))  # fails now, not later
+        if system_prompt is not None:
+            self.add_system_prompt(system_prompt)
+        if tools is not None:
+            self.set_tools(tools)
+
+    # --- the session ----------------------------------------------------------------
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something changed since the last build."""
+        with self._lock:
+            target = self._targets.get(self._built) if self._built else None
+            return target is None or not target.is_current(self._log)
+
+    @property
+    def model(self) -> str | None:
+        """The model that requests are for, unless they name another."""
+        return self._model
+
+    @property
+    def budget_tokens(self) -> int:
+        """The input budget, tools and framing included."""
+        return self._limits_of(TargetKey("openai", self._model, None)).budget_tokens
+
+    def configure(self, **changes: Any) -> None:
+        """Change settings of the session; what is decided is decided anew.
+
+        They are `model`, `max_tokens`, `context_window`, `settings` and `options`.
+        What was decided under the former settings is decided anew from the log.
+
+        Raises:
+            InvalidItemError: If a name is none of these, or no budget is left.
+            UnknownModelError: If the model's window is not known.
+        """
+        known = ("model", "max_tokens", "context_window", "settings", "options")
+        for name in changes:
+            if name not in known:
+                message = f"{name} is no setting; settings are {', '.join(known)}"
+                raise InvalidItemError(message, field=name)
+        if "settings" in changes:
+            changes["settings"] = checked_settings(changes["settings"])
+        if "options" in changes:
+            changes["options"] = checked_options(changes["options"])
+        with self._lock:
+            former = {name: getattr(self, f"_{name}") for name in changes}
+            self._assign(changes)
+            try:
+                self._limits_of(TargetKey("openai", self._model, None))
+            except Exception:
+                self._assign(former)
+                raise
+            self._targets.clear()
+            self._built = None
+
+    # --- inside ---------------------------------------------------------------------
+
+    def _assign(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, f"_{name}", value)
+
+    def _model_for(self, target: str, model: str | None) -> str | None:
+        """Return the model that a request names.
+
+        Raises:
+            AdapterError: If there is none that this vendor could have.
+        """
+        chosen = model or self._model
+        if chosen is None:
+            message = (
+                "a request names its model: pass model=, here or to ContextBuilder"
+            )
+            raise AdapterError(message, adapter=target)
+        return chosen
+
+    def _rendering(
+        self, target: str, model: str | None, max_tokens: int | None
+    ) -> Rendering:
+        with self._lock:
+            asked = self._target(target, model, max_tokens)
+            self._built = asked.key
+            return self._rendered(asked)
+
+    def _rendered(self, asked: Target) -> Rendering:
+        """Return a target's request; the first time, it is an event."""
+        if asked.is_current(self._log):
+            return asked.rendering(self._log)
+        started = time.perf_counter()
+        compactions = asked.compactions
+        rendering = asked.rendering(self._log)
+        self._event(
+            "context_built",
+            target=asked.key.name,
+            model=asked.key.model,
+            revision=self._log.revision,
+            tokens=asked.tokens,
+            budget_tokens=asked.limits.budget_tokens,
+            messages=len(rendering.messages),
+            compactions=asked.compactions - compactions,
+            duration_seconds=round(time.perf_counter() - started, 6),
+        )
+        return rendering
+
+    def _event(self, event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
+        """Log an event; a session adds its name."""
+        log_event(event, level=level, **facts)
+
+    def _target_key(
+        self, target: object, model: str | None, max_tokens: int | None
+    ) -> TargetKey:
+        """Name what a request is for.
+
+        Raises:
+            InvalidItemError: If the vendor, the model or the budget is none.
+        """
+        if not isinstance(target, str):
+            raise wrong(target, "target", "the name of a vendor")
+        check_limits(model, max_tokens=max_tokens)
+        return TargetKey(target, model or self._model, max_tokens)
+
+    def _target(self, target: str, model: str | None, max_tokens: int | None) -> Target:
+        key = self._target_key(target, model, max_tokens)
+        known = self._targets.get(key)
+        if known is not None:
+            self._targets.move_to_end(key)
+            return known
+        adapter = adapter_for(target)
+        counter = self._counter or adapter.counter(key.model)
+        counts = self._counts.setdefault(counter.name, {})
+        made = Target(
+            key,
+            adapter=adapter,
+            ruler=SessionRuler(adapter, key.model, counter.count, counts),
+            limits=self._limits_of(key),
+            settings=self._settings,
+            options=self._options,
+            is_exact=counter.is_exact,
+        )
+        self._targets[key] = made
+        if len(self._targets) > _MOST_TARGETS:
+            self._targets.popitem(last=False)
+        return made
+
+    def _limits_of(self, key: TargetKey) -> Limits:
+        return limits_for(
+            model=key.model,
+            max_tokens=self._max_tokens if key.max_tokens is None else key.max_tokens,
+            context_window=self._context_window,
+            options=self._options,
+            settings=self._settings,
+        )

@@ -1,0 +1,70 @@
+"""What came back from a vendor corrects what is sent next: bills and stated limits."""
+
+from __future__ import annotations
+
+from context_builder.collect import Usage, read_response
+from context_builder.collect.plain import need_text, need_tokens
+from context_builder.engine import Engine
+from context_builder.errors import InvalidItemError
+from context_builder.items import LimitLearned, UsageRecorded
+
+__all__ = ["Feedback"]
+
+
+class Feedback(Engine):
+    """Takes in what a vendor said about a request; each is an event of the session."""
+
+    def record_usage(
+        self, usage: object, *, target: str | None = None, model: str | None = None
+    ) -> None:
+        """Take in what a vendor billed for the last request; it corrects the estimate.
+
+        It is an event of the session, and counts from there. Where tokens are counted
+        exactly, nothing changes.
+
+        Args:
+            usage: The answer, its `Usage`, or the number of input tokens that were
+                billed, cached ones included.
+            target: The vendor that was asked; None: the one that was built for last.
+            model: The model that was asked; None: the one that was built for last.
+
+        Raises:
+            InvalidItemError: If it holds no number of tokens, or nothing was built yet.
+        """
+        billed_tokens = need_tokens(_billed(usage), "usage")
+        with self._lock:
+            key = self._built
+            if target is not None:
+                key = self._target_key(target, model, None)
+            asked = None if key is None else self._targets.get(key)
+            estimated_tokens = None if asked is None else asked.rendered_tokens
+            if asked is None or estimated_tokens is None:
+                message = "no request was built that this could be the bill of"
+                raise InvalidItemError(message, field="usage")
+            if asked.key.model is None:
+                message = "a bill belongs to a model: pass model= when building"
+                raise InvalidItemError(message, field="model")
+            self._append(
+                UsageRecorded(asked.key.model, billed_tokens, estimated_tokens)
+            )
+
+    def learn_limit(self, model: str, limit_tokens: int) -> None:
+        """Remember how much a model really takes, as its vendor's error said.
+
+        Raises:
+            InvalidItemError: If it is no model's name, or no number of tokens.
+        """
+        with self._lock:
+            self._append(
+                LimitLearned(
+                    need_text(model, "model"), need_tokens(limit_tokens, "limit_tokens")
+                )
+            )
+
+
+def _billed(usage: object) -> object:
+    """Return the input tokens that an answer or its usage names."""
+    if isinstance(usage, int):
+        return usage
+    found = usage if isinstance(usage, Usage) else read_response(usage).usage
+    return None if found is None else found.input_tokens
