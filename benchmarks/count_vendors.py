@@ -52,6 +52,9 @@ OUTSIDE = (
 )
 """Words in features whose price depends on what is not in the body."""
 
+_REMOTE = r'url": "http|"file_id"|"file_?[uU]ri"'
+"""Signs in a body of what is not in it."""
+
 MEDIA = ("image", "inline")
 SETTINGS = frozenset(
     {"cache_control", "instructions", "multi_text_parts", "one_text_part", "rf_text"}
@@ -108,7 +111,7 @@ def feature_of(features: Collection[str]) -> str:
 def is_whole(record: Mapping[str, Any]) -> bool:
     """Say whether all that a record was billed for is in its body."""
     said = " ".join(record["features"])
-    remote = re.search(r'url": "http', json.dumps(record["request"]))
+    remote = re.search(_REMOTE, json.dumps(record["request"]))
     return not remote and not any(sign in said for sign in OUTSIDE)
 
 

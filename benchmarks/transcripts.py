@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder import BudgetExceededError, ContextBuilder
 from context_builder.render import adapter_for, validate
+from tests.render.sdk_types import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +55,7 @@ def check(
 ) -> list[str]:
     """Return what a transcript at a budget breaks; empty: every promise was kept."""
     ctx = ContextBuilder(
-        model="gpt-4o", max_tokens=max_tokens, tools=record.get("tools")
+        model=MODELS[target], max_tokens=max_tokens, tools=record.get("tools")
     )
     problems = []
     if stepwise:
@@ -70,7 +71,7 @@ def check(
     if request != ctx.request(target):
         problems.append("two builds differ")
     dumped = json.loads(json.dumps(ctx.dump()))
-    again = ContextBuilder.load(dumped, model="gpt-4o", max_tokens=max_tokens)
+    again = ContextBuilder.load(dumped, model=MODELS[target], max_tokens=max_tokens)
     if again.request(target) != request:
         problems.append("a reload differs")
     return problems + _essentials(ctx, record, request)

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from context_builder.collect import SystemPrompt, log_from_dicts, log_to_dicts
 from context_builder.collect.plain import need_list
-from context_builder.copies import copy_json
+from context_builder.compaction import Compacting
+from context_builder.copies import Handout, copy_json
 from context_builder.errors import AdapterError
 from context_builder.feedback import Feedback
+from context_builder.inspection import Inspecting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from context_builder.report import Report
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["ContextBuilder", "SystemPrompt"]
 
 
-class ContextBuilder(Feedback):
+class ContextBuilder(Compacting, Inspecting, Feedback):
     """Decides what a model sees before each call, for one session.
 
     Args:
@@ -33,6 +33,10 @@ class ContextBuilder(Feedback):
         thinking_budget_tokens: Tokens for thinking, where the vendor takes a number.
         settings: How decisions are made; None: the defaults.
         options: Further settings of the request; the named arguments above win.
+        summarizer: Writes summaries of what leaves, see `context_builder.summarizers`;
+            None: an extractive digest tells of it.
+        summary_policy: When it is asked, how large a summary may be, how long it takes.
+        hooks: Your own code in the session, see `context_builder.hooks`.
         counter: Counts tokens in place of the model's own counter.
         clock: Gives the time for timestamps, in seconds; None: the system's.
 
@@ -40,6 +44,8 @@ class ContextBuilder(Feedback):
         InvalidItemError: If nothing says how large the budget is.
         UnknownModelError: If the model's window is not known and no budget is given.
     """
+
+    _handout: Handout | None = None
 
     # --- what goes out --------------------------------------------------------------
 
@@ -52,6 +58,8 @@ class ContextBuilder(Feedback):
     ) -> list[dict[str, Any]]:
         """Return the messages that the model shall see, in the target's format.
 
+        Where a summary is wanted, the session's summariser is asked for it first.
+
         Args:
             target: The vendor, such as `"openai"`.
             model: For another model than the session's.
@@ -62,10 +70,46 @@ class ContextBuilder(Feedback):
             AdapterError: If the vendor cannot express it.
             UnknownModelError: If the model's window would have to be guessed.
         """
-        messages: list[dict[str, Any]] = copy_json(
-            self._rendering(target, model, max_tokens).messages
-        )
-        return messages
+        self._summarize(self._target_key(target, model, max_tokens))
+        return self._messages(target, model, max_tokens)
+
+    def view(
+        self,
+        target: str = "openai",
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return the messages of `build` without copying them: to be read only.
+
+        They are shared with the session, and every call returns the same ones until
+        something changes. Who changes them changes what the next build says: take
+        `build` for that.
+
+        Raises:
+            BudgetExceededError: As `build`.
+            AdapterError: As `build`.
+            UnknownModelError: As `build`.
+        """
+        self._summarize(self._target_key(target, model, max_tokens))
+        return self._rendering(target, model, max_tokens).messages
+
+    async def abuild(
+        self,
+        target: str = "openai",
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the messages, as `build`; a wanted summary is awaited.
+
+        Raises:
+            BudgetExceededError: As `build`.
+            AdapterError: As `build`.
+            UnknownModelError: As `build`.
+        """
+        await self._asummarize(self._target_key(target, model, max_tokens))
+        return self._messages(target, model, max_tokens)
 
     def request(
         self,
@@ -76,37 +120,54 @@ class ContextBuilder(Feedback):
     ) -> dict[str, Any]:
         """Return the keyword arguments of the vendor's SDK call, tools included.
 
+        Where a summary is wanted, the session's summariser is asked for it first.
+
         Raises:
             BudgetExceededError: As `build`.
             AdapterError: As `build`; or if no model is named, or there is nothing to
             say.
             UnknownModelError: As `build`.
         """
-        rendering = self._rendering(target, self._model_for(target, model), max_tokens)
-        if not rendering.messages:
-            message = "there is nothing to send yet"
-            raise AdapterError(message, adapter=target)
-        request: dict[str, Any] = copy_json(rendering.request)
-        return request
+        model = self._model_for(target, model)
+        self._summarize(self._target_key(target, model, max_tokens))
+        return self._request(target, model, max_tokens)
 
-    def explain(
+    async def arequest(
         self,
         target: str = "openai",
         *,
         model: str | None = None,
         max_tokens: int | None = None,
-    ) -> Report:
-        """Return what became of every item in the request, and why.
+    ) -> dict[str, Any]:
+        """Return the keyword arguments, as `request`; a wanted summary is awaited.
 
         Raises:
             BudgetExceededError: As `build`.
-            AdapterError: As `build`.
+            AdapterError: As `request`.
             UnknownModelError: As `build`.
         """
-        with self._lock:
-            asked = self._target(target, model, max_tokens)
-            self._rendered(asked)
-            return asked.report(self._log)
+        model = self._model_for(target, model)
+        await self._asummarize(self._target_key(target, model, max_tokens))
+        return self._request(target, model, max_tokens)
+
+    def _messages(
+        self, target: str, model: str | None, max_tokens: int | None
+    ) -> list[dict[str, Any]]:
+        shared = self._rendering(target, model, max_tokens).messages
+        handout = self._handout
+        if handout is None or handout.messages is not shared:
+            handout = self._handout = Handout(shared)
+        return handout.copy()
+
+    def _request(
+        self, target: str, model: str | None, max_tokens: int | None
+    ) -> dict[str, Any]:
+        rendering = self._rendering(target, model, max_tokens)
+        if not rendering.messages:
+            message = "there is nothing to send yet"
+            raise AdapterError(message, adapter=target)
+        request: dict[str, Any] = copy_json(rendering.request)
+        return request
 
     # --- the session ----------------------------------------------------------------
 
@@ -133,6 +194,7 @@ class ContextBuilder(Feedback):
         builder = cls(**settings)
         for entry in log_from_dicts(copy_json(need_list(entries, "entries"))):
             builder._append(entry)
+        builder._hook_state.loaded = builder.revision
         if prompt is not None:
             builder.add_system_prompt(prompt)
         if tools is not None:

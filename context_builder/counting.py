@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from context_builder.items import ContextItem
 
-__all__ = ["count", "count_messages"]
+__all__ = ["count", "count_messages", "with_calls"]
 
 
 def count(text: str, *, model: str | None = None) -> int:
@@ -47,13 +47,13 @@ def count_messages(
         thoughts
         + sum(
             adapter.item_tokens(item, text_tokens, model=model, calls=calls)
-            for item, calls in _with_calls(items)
+            for item, calls in with_calls(items)
         )
         + sum(adapter.fixed_tokens(prompt, text_tokens).values())
     )
 
 
-def _with_calls(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, int]]:
+def with_calls(items: Iterable[ContextItem]) -> Iterator[tuple[ContextItem, int]]:
     """Say of each item how many calls were made at once, where it is of a round."""
     made: dict[str | None, int] = {}
     for item in items:

@@ -6,6 +6,7 @@ may be used from several threads; everything that it hands out belongs to the ca
 
 from __future__ import annotations
 
+import importlib
 import logging
 import time
 from collections import OrderedDict
@@ -14,16 +15,21 @@ from typing import TYPE_CHECKING, Any
 from context_builder.collect import Intake, SystemPrompt
 from context_builder.collect.plain import wrong
 from context_builder.errors import AdapterError, InvalidItemError
-from context_builder.limits import Limits, check_limits, limits_for
+from context_builder.hooks import Hooks, HookState, checked_hooks
+from context_builder.limits import Limits, check_limits, limits_for, provider_of
 from context_builder.logs import log_event
+from context_builder.measuring import SessionRuler
 from context_builder.options import checked_options, checked_settings
 from context_builder.render import Rendering, adapter_for
-from context_builder.targets import SessionRuler, Target, TargetKey
+from context_builder.targets import Target, TargetKey
+from context_builder.transforms import TargetHooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from context_builder.settings import RequestOptions, Settings
+    from context_builder.summarizers import AnySummarizer, SummaryPolicy
+    from context_builder.summarizers.desk import SummaryDesk
     from context_builder.tokens import TokenCounter
 
 __all__ = ["Engine"]
@@ -49,6 +55,9 @@ class Engine(Intake):
         thinking_budget_tokens: int | None = None,
         settings: Settings | None = None,
         options: RequestOptions | None = None,
+        summarizer: AnySummarizer | None = None,
+        summary_policy: SummaryPolicy | None = None,
+        hooks: Hooks | None = None,
         counter: TokenCounter | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
@@ -64,6 +73,8 @@ class Engine(Intake):
             tool_choice=tool_choice,
             thinking_budget_tokens=thinking_budget_tokens,
         )
+        self._desk = _desk_of(summarizer, summary_policy)
+        self._hook_state = HookState(checked_hooks(hooks))
         self._counter = counter
         self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
         self._counts: dict[str, dict[int, int]] = {}
@@ -87,6 +98,11 @@ class Engine(Intake):
     def model(self) -> str | None:
         """The model that requests are for, unless they name another."""
         return self._model
+
+    @property
+    def settings(self) -> Settings:
+        """How decisions are made."""
+        return self._settings
 
     @property
     def budget_tokens(self) -> int:
@@ -122,6 +138,8 @@ class Engine(Intake):
                 raise
             self._targets.clear()
             self._built = None
+            if self._desk is not None:
+                self._desk.forget()
 
     # --- inside ---------------------------------------------------------------------
 
@@ -135,13 +153,22 @@ class Engine(Intake):
         Raises:
             AdapterError: If there is none that this vendor could have.
         """
-        chosen = model or self._model
-        if chosen is None:
+        if model:
+            return model
+        if self._model is None:
             message = (
                 "a request names its model: pass model=, here or to ContextBuilder"
             )
             raise AdapterError(message, adapter=target)
-        return chosen
+        provider = provider_of(self._model)
+        served = adapter_for(target).capabilities.providers
+        if served and provider is not None and provider not in served:
+            message = (
+                f"the session's model {self._model!r} is one of {provider}, which "
+                f"{target} does not serve: pass model= with one that it does"
+            )
+            raise AdapterError(message, adapter=target)
+        return self._model
 
     def _rendering(
         self, target: str, model: str | None, max_tokens: int | None
@@ -149,15 +176,24 @@ class Engine(Intake):
         with self._lock:
             asked = self._target(target, model, max_tokens)
             self._built = asked.key
-            return self._rendered(asked)
+            rendering = self._rendered(asked)
+        self._built_for(asked)
+        return rendering
+
+    def _built_for(self, asked: Target) -> None:
+        """Take note of a build that somebody asked for; the lock is not held."""
+
+    def _hook_failed(self, hook: str, name: str, error: Exception) -> None:
+        """Take note of a hook that raised; the session goes on without it."""
 
     def _rendered(self, asked: Target) -> Rendering:
         """Return a target's request; the first time, it is an event."""
         if asked.is_current(self._log):
             return asked.rendering(self._log)
         started = time.perf_counter()
-        compactions = asked.compactions
+        self._catch_up(asked)
         rendering = asked.rendering(self._log)
+        compactions, asked.told_compactions = asked.told_compactions, asked.compactions
         self._event(
             "context_built",
             target=asked.key.name,
@@ -170,6 +206,35 @@ class Engine(Intake):
             duration_seconds=round(time.perf_counter() - started, 6),
         )
         return rendering
+
+    def _catch_up(self, asked: Target) -> None:
+        """Decide what was logged since the last time; a compaction is an event."""
+        started = time.perf_counter()
+        fold = asked.fold
+        compactions, left_out_items = fold.compactions, fold.telling.evicted_items
+        asked.catch_up(self._log)
+        if fold.compactions > compactions:
+            self._event(
+                "compacted",
+                target=asked.key.name,
+                model=asked.key.model,
+                revision=self._log.revision,
+                compactions=fold.compactions - compactions,
+                left_out_items=fold.telling.evicted_items - left_out_items,
+                tokens=fold.tokens,
+                budget_tokens=fold.limit_tokens,
+                duration_seconds=round(time.perf_counter() - started, 6),
+            )
+
+    @property
+    def _is_writable(self) -> bool:
+        """Whether something can be added to the log now."""
+        return True
+
+    @property
+    def _session_name(self) -> str | None:
+        """What the session is called, if it has a name."""
+        return None
 
     def _event(self, event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
         """Log an event; a session adds its name."""
@@ -194,22 +259,37 @@ class Engine(Intake):
         if known is not None:
             self._targets.move_to_end(key)
             return known
-        adapter = adapter_for(target)
-        counter = self._counter or adapter.counter(key.model)
-        counts = self._counts.setdefault(counter.name, {})
-        made = Target(
-            key,
-            adapter=adapter,
-            ruler=SessionRuler(adapter, key.model, counter.count, counts),
-            limits=self._limits_of(key),
-            settings=self._settings,
-            options=self._options,
-            is_exact=counter.is_exact,
-        )
+        made = self._made_target(key)
         self._targets[key] = made
         if len(self._targets) > _MOST_TARGETS:
             self._targets.popitem(last=False)
         return made
+
+    def _made_target(self, key: TargetKey) -> Target:
+        """Make what decides for a request; it has taken in nothing yet."""
+        adapter = adapter_for(key.name)
+        counter = self._counter or adapter.counter(key.model)
+        counts = self._counts.setdefault(counter.name, {})
+        return Target(
+            key,
+            adapter=adapter,
+            ruler=SessionRuler(
+                adapter,
+                key.model,
+                counter.count,
+                counts,
+                getattr(counter, "count_many", None),
+            ),
+            limits=self._limits_of(key),
+            settings=self._settings,
+            options=self._options,
+            is_exact=counter.is_exact,
+            hooks=self._target_hooks(),
+        )
+
+    def _target_hooks(self) -> TargetHooks:
+        ladder, rule = self._hook_state.rules(self._hook_failed)
+        return TargetHooks(ladder, rule, self._hook_state.hooks.before_build)
 
     def _limits_of(self, key: TargetKey) -> Limits:
         return limits_for(
@@ -219,3 +299,17 @@ class Engine(Intake):
             options=self._options,
             settings=self._settings,
         )
+
+
+def _desk_of(summarizer: object, policy: object) -> SummaryDesk | None:
+    """Return what asks a summariser; None: there is none to ask.
+
+    Raises:
+        InvalidItemError: If it is no summariser, or the policy is none.
+    """
+    if summarizer is None:
+        return None
+    # Who needs none pays nothing for it: the package is loaded now.
+    module = importlib.import_module("context_builder.summarizers.desk")
+    desk: SummaryDesk = module.SummaryDesk(summarizer, policy)
+    return desk

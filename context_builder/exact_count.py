@@ -51,12 +51,14 @@ def count_request(client: Any, request: Request, *, target: str = "openai") -> i
     """Return the input tokens of a finished request, as its vendor counts them.
 
     Where a vendor counts less than a whole request, the rest is added by our own count:
-    Cohere counts texts alone, the Gemini API (not Vertex AI) no tools. OpenAI counts
-    Responses; a Chat request is counted as the Responses request that says the same.
+    Cohere and xAI count texts alone, Kimi and the Gemini API (not Vertex AI) no tools.
+    OpenAI counts Responses; a Chat request is counted as the Responses request that
+    says the same.
 
     Args:
         client: The vendor's SDK's client: `Anthropic()`, `genai.Client()`, `OpenAI()`,
-            `boto3.client("bedrock-runtime")`, `cohere.ClientV2()`.
+            `boto3.client("bedrock-runtime")`, `cohere.ClientV2()`; for Kimi and xAI
+            OpenAI's with the vendor's `base_url`.
         request: What `ContextBuilder.request` returned.
         target: For which target.
 
@@ -187,15 +189,18 @@ def _gemini(request: Request, *, takes_config: bool) -> Flow:
         content = {"role": "user", "parts": parts}
         asked["contents"] = [content, *request["contents"]]
     answer = yield _Question("models.count_tokens", asked)
-    return int(answer.total_tokens) + _tools_tokens(request, config)
-
-
-def _tools_tokens(request: Request, config: Request) -> int:
-    adapter = adapter_for("gemini")
-    count = adapter.counter(request.get("model")).count
     bare = {key: value for key, value in config.items() if not key.startswith("tool")}
-    without = adapter.request_tokens({**request, "config": bare}, count)
-    return adapter.request_tokens(request, count) - without
+    without = {**request, "config": bare}
+    return int(answer.total_tokens) + _difference("gemini", request, without)
+
+
+def _difference(target: str, request: Request, without: Request) -> int:
+    """Return what our own count says that a request takes more than a part of it."""
+    adapter = adapter_for(target)
+    count = adapter.counter(request.get("model")).count
+    return adapter.request_tokens(request, count) - adapter.request_tokens(
+        without, count
+    )
 
 
 _CONVERSE = ("messages", "system", "toolConfig", "additionalModelRequestFields")
@@ -212,16 +217,21 @@ MOST_CHARS = 60_000
 """Cohere's endpoint takes a little more at a time."""
 
 
-def _cohere(request: Request) -> Flow:
-    """Have the texts counted by the vendor, and add the framing that we count."""
+def _texts_of(request: Request, target: str) -> tuple[str, int]:
+    """Return all texts of a request, and what we count besides: the framing."""
     texts: list[str] = []
 
     def collect(text: str) -> int:
         texts.append(text)
         return 0
 
-    tokens = adapter_for("cohere").request_tokens(request, collect)
-    said = "\n".join(text for text in texts if text)
+    framing = adapter_for(target).request_tokens(request, collect)
+    return "\n".join(text for text in texts if text), framing
+
+
+def _cohere(request: Request) -> Flow:
+    """Have the texts counted by the vendor, and add the framing that we count."""
+    said, tokens = _texts_of(request, "cohere")
     for start in range(0, len(said), MOST_CHARS):
         asked = {
             "text": said[start : start + MOST_CHARS],
@@ -233,12 +243,34 @@ def _cohere(request: Request) -> Flow:
     return tokens
 
 
+def _post(path: str, body: Mapping[str, Any]) -> _Question:
+    """Ask what OpenAI's client has no method for."""
+    return _Question("post", {"path": path, "body": dict(body), "cast_to": object})
+
+
+def _kimi(request: Request) -> Flow:
+    """Have the messages counted by the vendor; the tools are counted by us."""
+    said = _only(request, ("model", "messages"))
+    answer = yield _post("/tokenizers/estimate-token-count", said)
+    return int(answer["data"]["total_tokens"]) + _difference("kimi", request, said)
+
+
+def _xai(request: Request) -> Flow:
+    """Have the texts counted by the vendor, and add the framing that we count."""
+    said, tokens = _texts_of(request, "xai")
+    asked = {"text": said, "model": request["model"]}
+    answer = yield _post("/tokenize-text", asked)
+    return tokens + len(answer["token_ids"])
+
+
 _FLOWS: Mapping[str, Callable[..., Flow]] = {
     "anthropic": _anthropic,
     "bedrock": _bedrock,
     "cohere": _cohere,
     "gemini": _gemini,
+    "kimi": _kimi,
     "openai": _chat,
     "openai-responses": _responses,
+    "xai": _xai,
 }
 """By target."""

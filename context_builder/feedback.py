@@ -7,6 +7,7 @@ from context_builder.collect.plain import need_text, need_tokens
 from context_builder.engine import Engine
 from context_builder.errors import InvalidItemError
 from context_builder.items import LimitLearned, UsageRecorded
+from context_builder.render import adapter_for
 
 __all__ = ["Feedback"]
 
@@ -47,6 +48,12 @@ class Feedback(Engine):
             self._append(
                 UsageRecorded(asked.key.model, billed_tokens, estimated_tokens)
             )
+
+    def _asked_model(self, provider: str) -> str | None:
+        key = self._built
+        if key is None or adapter_for(key.name).capabilities.reasoning != provider:
+            return None
+        return key.model
 
     def learn_limit(self, model: str, limit_tokens: int) -> None:
         """Remember how much a model really takes, as its vendor's error said.

@@ -11,6 +11,20 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from context_builder.entries import (
+    Cleared,
+    CompactionAsked,
+    ItemEdited,
+    ItemRemoved,
+    ItemsAdded,
+    LimitLearned,
+    Rewound,
+    SummaryAdded,
+    SummaryRefused,
+    SystemSet,
+    ToolsSet,
+    UsageRecorded,
+)
 from context_builder.errors import InvalidItemError
 from context_builder.messages import Content, ReasoningPart, Role, ToolCall
 from context_builder.unicode import quoted
@@ -19,6 +33,7 @@ __all__ = [
     "Action",
     "Change",
     "Cleared",
+    "CompactionAsked",
     "ContextItem",
     "ItemEdited",
     "ItemRemoved",
@@ -29,6 +44,8 @@ __all__ = [
     "Plan",
     "Rendition",
     "Rewound",
+    "SummaryAdded",
+    "SummaryRefused",
     "SystemSet",
     "ToolsSet",
     "Unit",
@@ -166,73 +183,6 @@ class ContextItem:
 
 # --- the log ------------------------------------------------------------------------
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ItemsAdded:
-    """Several items that came in as one: a whole turn, or an imported history."""
-
-    items: tuple[ContextItem, ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SystemSet:
-    """The system prompt became this item; None: there is none any more."""
-
-    item: ContextItem | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ToolsSet:
-    """The tools became these, each an OpenAI function tool as JSON."""
-
-    tools: tuple[Mapping[str, Any], ...]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ItemEdited:
-    """An item was replaced by another version of itself (same id)."""
-
-    item: ContextItem
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ItemRemoved:
-    """An item was taken out of the conversation."""
-
-    item_id: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rewound:
-    """Everything after this item was taken out of the conversation."""
-
-    item_id: str
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cleared:
-    """Everything but the system prompt and the tools was taken out."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class UsageRecorded:
-    """A vendor billed a request that had been counted here; it corrects estimates."""
-
-    model: str
-    billed_tokens: int
-    """All input that the vendor counted, cached tokens included."""
-    estimated_tokens: int
-    """What was counted here of the same request."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LimitLearned:
-    """An error said how much input or window a model really has."""
-
-    model: str
-    limit_tokens: int
-
-
 LogEntry = (
     ContextItem
     | ItemsAdded
@@ -244,6 +194,9 @@ LogEntry = (
     | Cleared
     | UsageRecorded
     | LimitLearned
+    | CompactionAsked
+    | SummaryAdded
+    | SummaryRefused
 )
 """What can happen in a session. A single item is its own entry."""
 
@@ -372,7 +325,16 @@ class UnitDropped:
     reason: str
 
 
-Change = Unit | UnitChanged | UnitDropped | SystemSet | ToolsSet
+Change = (
+    Unit
+    | UnitChanged
+    | UnitDropped
+    | SystemSet
+    | ToolsSet
+    | CompactionAsked
+    | SummaryAdded
+    | SummaryRefused
+)
 """What a log entry means for the units. A unit alone was added at the end."""
 
 
@@ -395,6 +357,8 @@ class Plan:
     reserve_tokens: int = 0
     """Kept free under the target for the digest of what left. Only what is not
     important makes way for it."""
+    head: frozenset[float] = frozenset()
+    """The units that hold the first messages, where those are to stay longest."""
 
     @property
     def tokens(self) -> int:

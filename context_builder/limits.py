@@ -8,7 +8,7 @@ from context_builder.errors import InvalidItemError, UnknownModelError
 from context_builder.settings import MOST_TOKENS, RequestOptions, Settings
 from context_builder.tokens import ModelInfo, resolve_model
 
-__all__ = ["Limits", "check_limits", "limits_for"]
+__all__ = ["Limits", "check_limits", "limits_for", "provider_of"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Limits:
     """Which share of a window the budget is; 1 where the budget was given."""
     reserve_share: float = 1.0
     """Most of a window that is kept free; 1 where the output was asked for."""
+    guessed_from: str | None = None
+    """The model whose window stands in, as that of the model itself is not known."""
 
     def within(self, learned_tokens: int | None) -> int:
         """Return the budget where a vendor said how much the model really takes."""
@@ -67,7 +69,8 @@ def limits_for(
             message = f"max_tokens must be positive; it is {max_tokens}"
             raise InvalidItemError(message, field="max_tokens", value=max_tokens)
         window = context_window or (info.context_window if info else None)
-        return Limits(max_tokens, window, reserved_tokens=0)
+        guess = _guessed_from(info, context_window)
+        return Limits(max_tokens, window, reserved_tokens=0, guessed_from=guess)
     window = context_window or (info.context_window if info else 0)
     if window <= 0:
         message = (
@@ -75,7 +78,13 @@ def limits_for(
             "max_tokens= (tokens)"
         )
         raise InvalidItemError(message, field="max_tokens")
-    return _from_window(window, info, options, settings)
+    found = _from_window(window, info, options, settings)
+    return dataclasses.replace(found, guessed_from=_guessed_from(info, context_window))
+
+
+def _guessed_from(info: ModelInfo | None, context_window: int | None) -> str | None:
+    is_guess = info is not None and info.is_guess and context_window is None
+    return info.name if info is not None and is_guess else None
 
 
 def check_limits(model: object, **tokens: object) -> None:
@@ -107,6 +116,15 @@ def _known(model: str | None, *, is_needed: bool) -> ModelInfo | None:
         if is_needed:
             raise
         return None
+
+
+def provider_of(model: str) -> str | None:
+    """Return who serves a model, by the table of models; None: it is not known."""
+    try:
+        info = resolve_model(model)
+    except UnknownModelError:
+        return None
+    return None if info.is_guess else info.provider
 
 
 def _from_window(

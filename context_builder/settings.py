@@ -86,7 +86,7 @@ class Settings(_Settings):
     """Rounds of tool calls of the current turn whose results stay longest."""
     min_shortened_tokens: int = Field(default=160, ge=16)
     """Results are not cut below this size while older rounds can be cleared instead."""
-    recall_share: float = Field(default=0.40, ge=0, le=1)
+    recall_share: float = Field(default=0.60, ge=0, le=1)
     """Most of the budget that passages recalled for a user message take; 0: no
     recall."""
     digest_share: float = Field(default=0.45, ge=0, le=1)
@@ -94,6 +94,12 @@ class Settings(_Settings):
     number is told."""
     reference_facts_tokens: int = Field(default=120, ge=0)
     """Most tokens of names, ids, dates and amounts that a reference keeps."""
+    compact_after_turns: int | None = Field(default=None, ge=1)
+    """Compact at the user message that comes so many turns after the last compaction,
+    whatever the budget is; None: the budget alone decides."""
+    keep_first_messages: int = Field(default=0, ge=0)
+    """The first so many messages stay longest; what left stands behind them, as a
+    marker `[snipped n messages]`. 0: they are history as all else."""
     keep_last_turns: int | None = Field(default=None, ge=1)
     """Sliding window: only so many turns, a turn beginning at a user message; None: the
     budget alone decides."""
@@ -102,11 +108,24 @@ class Settings(_Settings):
     tool_result_max_chars: int | None = Field(default=None, ge=0)
     """Cut every tool result on entry to this many characters, head and tail; None: by
     the tokens that are left, by structure."""
+    keep_tool_results: int | None = Field(default=None, ge=0)
+    """Only so many of the newest tool results are shown whole, older ones as references
+    at once; None: as the budget demands."""
+    round_results_max_tokens: int | None = Field(default=None, ge=1)
+    """The results of one round of calls may take so much: the largest are replaced by
+    a preview and a handle until they do; None: no such limit."""
+    preview_chars: int = Field(default=2_000, ge=0)
+    """How much of a result such a preview shows."""
 
     @property
     def has_window(self) -> bool:
         """Whether a sliding window is asked for."""
         return self.keep_last_turns is not None or self.keep_last_messages is not None
+
+    @property
+    def has_standing_rules(self) -> bool:
+        """Whether something goes whatever the budget is."""
+        return self.has_window or self.keep_tool_results is not None
 
 
 class RequestOptions(_Settings):

@@ -7,24 +7,42 @@ up to date when it is asked. The log is the only thing that targets share.
 from __future__ import annotations
 
 import dataclasses
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from context_builder.collect import Grouper, SessionLog
-from context_builder.decide import Fold, Rules, class_uses, outcomes, pending_calls
+from context_builder.decide import (
+    Fold,
+    Rules,
+    class_uses,
+    outcomes,
+    pending_calls,
+    summary_outcomes,
+)
+from context_builder.decide.facts import facts
 from context_builder.errors import BudgetExceededError
-from context_builder.items import LimitLearned, UsageRecorded
+from context_builder.items import (
+    LimitLearned,
+    SummaryAdded,
+    SystemSet,
+    ToolsSet,
+    UsageRecorded,
+)
+from context_builder.measuring import KnownSizes, SessionRuler
 from context_builder.render import Prompt, ProviderAdapter, Rendering
 from context_builder.report import Report
 from context_builder.tokens.calibration import Calibration, calibrated
+from context_builder.transforms import Said, TargetHooks, as_said, transformed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from context_builder.decide.lowered import Lowered
     from context_builder.items import ContextItem, LogEntry
     from context_builder.limits import Limits
     from context_builder.settings import RequestOptions, Settings
 
-__all__ = ["SessionRuler", "Target", "TargetKey"]
+__all__ = ["Target", "TargetKey"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,65 +54,8 @@ class TargetKey:
     max_tokens: int | None
 
 
-_MOST_TRIED = 1_024
-
-
-class SessionRuler:
-    """Measures in one target's tokens, and each text once.
-
-    What items say is remembered for the session, so that another target with the same
-    tokenizer need not count it again. Texts that were only tried, while something was
-    shortened, are remembered for a while.
-    """
-
-    __slots__ = ("_adapter", "_count", "_counts", "_model", "_tried")
-
-    def __init__(
-        self,
-        adapter: ProviderAdapter,
-        model: str | None,
-        count: Callable[[str], int],
-        counts: dict[int, int],
-    ) -> None:
-        self._adapter = adapter
-        self._model = model
-        self._count = count
-        self._counts = counts
-        self._tried: dict[int, int] = {}
-
-    def text(self, text: str) -> int:
-        """Return the tokens of a text."""
-        key = hash(text)  # not the text: what was only tried would be held for ever
-        tokens = self._counts.get(key)
-        if tokens is None:
-            tokens = self._tried.get(key)
-        if tokens is None:
-            tokens = self._tried[key] = self._count(text)
-        return tokens
-
-    def said(self, text: str) -> int:
-        """Return the tokens of a text that stays: remembered for the session."""
-        key = hash(text)
-        if key not in self._counts:
-            self._counts[key] = self.text(text)
-        return self._counts[key]
-
-    def item(self, item: ContextItem, *, calls: int = 1) -> int:
-        """Return what an item costs in a request."""
-        return self._adapter.item_tokens(
-            item, self.text, model=self._model, calls=calls
-        )
-
-    def whole(self, item: ContextItem, *, calls: int = 1) -> int:
-        """Return what an item costs as it came in."""
-        return self._adapter.item_tokens(
-            item, self.said, model=self._model, calls=calls
-        )
-
-    def forget_tried(self) -> None:
-        """Let go of the sizes of texts that were only tried, once they are many."""
-        if len(self._tried) > _MOST_TRIED:
-            self._tried.clear()
+_NO_HOOKS = TargetHooks()
+_MOST_LOWERED = 256
 
 
 class Target:
@@ -110,31 +71,50 @@ class Target:
         settings: Settings,
         options: RequestOptions,
         is_exact: bool,
+        hooks: TargetHooks = _NO_HOOKS,
     ) -> None:
         self.key = key
         self.limits = limits
         self._adapter = adapter
         self._options = options
         self._ruler = ruler
-        self._rules = Rules(ruler, settings)
+        self._rules = Rules(ruler, settings, hooks.ladder, hooks.priority_rule)
+        self._transforms = hooks.transforms
         self._is_exact = is_exact
         self._grouper = Grouper()
-        self._fold = Fold(
-            limit_tokens=limits.budget_tokens,
-            rules=self._rules,
-            measure_fixed=self._fixed_tokens,
-        )
+        self._fold = self._new_fold()
+        self._facts: dict[str, list[tuple[str, float]]] = {}
         self._calibration = Calibration()
         self._learned_tokens: int | None = None
         self._position = 0
         self._settled: tuple[int, Fold] | None = None
+        self._lowered: deque[tuple[int, Lowered]] = deque(maxlen=_MOST_LOWERED)
         self._rendered: tuple[int, Rendering] | None = None
+        self._said: Said | None = None
+        self.told_compactions = 0
+        """Of how many compactions somebody was told who asked for a build."""
         self._reported: tuple[int, Report] | None = None
+
+    def _new_fold(self) -> Fold:
+        return Fold(
+            limit_tokens=self.limits.budget_tokens,
+            rules=self._rules,
+            measure_fixed=self._fixed_tokens,
+        )
 
     @property
     def tokens(self) -> int:
         """Input tokens of the request as decided."""
         return (self._settled[1] if self._settled else self._fold).tokens
+
+    @property
+    def fold(self) -> Fold:
+        """The decision on what was taken in, as it is kept: read it, change nothing."""
+        return self._fold
+
+    def count(self, text: str) -> int:
+        """Return the tokens of a text, as the budget counts them."""
+        return self._ruler.text(text)
 
     @property
     def compactions(self) -> int:
@@ -153,24 +133,107 @@ class Target:
             self._position += 1  # first: what fails is not taken in again
             self._learn(entry)
             self._fold.advance(self._grouper.feed(entry))
+            self._keep_lowered()
         self._ruler.forget_tried()
+
+    def _keep_lowered(self) -> None:
+        self._lowered.extend((self._position, one) for one in self._fold.lowered)
+        self._fold.lowered.clear()
+
+    def take_lowered(self) -> list[tuple[int, Lowered]]:
+        """Return the compactions nobody was told of, each with its revision; once."""
+        taken = list(self._lowered)
+        self._lowered.clear()
+        return taken
+
+    @property
+    def count_text(self) -> Callable[[str], int]:
+        """Counts the tokens of a text; what is counted is not remembered for long."""
+        return self._ruler.text
+
+    @property
+    def built(self) -> tuple[int, int] | None:
+        """The revision that was rendered last, and its number of messages."""
+        if self._rendered is None:
+            return None
+        revision, rendering = self._rendered
+        return revision, len(rendering.messages)
+
+    def place_of(self, item_id: str, log: SessionLog) -> int | None:
+        """Return which message shows an item; None: none does."""
+        spans = self.rendering(log).spans
+        return next((number for name, number in spans if name == item_id), None)
+
+    def take_over(self, known: Target, log: SessionLog) -> None:
+        """Take in at once what another target of the same session has taken in.
+
+        It is decided as one entry. Only a target that has taken in nothing may do so.
+        """
+        known.catch_up(log)
+        self._grouper, self._position = known._grouper, known._position
+        self._ruler = known._ruler
+        self._rules = dataclasses.replace(
+            known._rules,
+            ruler=KnownSizes(known._ruler, known._fold.shown.units),
+            facts=known._remembered_facts,
+        )
+        self._fold = self._new_fold()
+        self._calibration = known._calibration
+        self._learned_tokens = known._learned_tokens
+        budget_tokens = self.limits.within(self._learned_tokens)
+        self._fold.move_limit(self._calibration.counted(budget_tokens))
+        self._fold.advance(
+            [
+                SystemSet(known._fold.system),
+                ToolsSet(known._fold.tools),
+                *self._grouper.units,
+                *(entry for entry in log if isinstance(entry, SummaryAdded)),
+            ]
+        )
+
+    def _remembered_facts(self, text: str) -> list[tuple[str, float]]:
+        """Return the facts of a text; for those who take the session over often."""
+        found = self._facts.get(text)
+        if found is None:
+            found = self._facts[text] = facts(text)
+        return found
+
+    @property
+    def position(self) -> int:
+        """How many entries of the log were taken in: the revision of the decision."""
+        return self._position
 
     def _learn(self, entry: LogEntry) -> None:
         """Take in what a vendor said of this model; it moves the limit."""
         match entry:
             case UsageRecorded() if entry.model == self.key.model:
-                if self._is_exact:
-                    return
-                self._calibration = calibrated(
-                    self._calibration,
-                    billed_tokens=entry.billed_tokens,
-                    estimated_tokens=entry.estimated_tokens,
-                )
+                self._take_bill(entry)
             case LimitLearned() if entry.model == self.key.model:
                 known = self._learned_tokens or entry.limit_tokens
                 self._learned_tokens = min(known, entry.limit_tokens)
+                self._move_limit()
             case _:
-                return
+                pass
+
+    def _take_bill(self, entry: UsageRecorded) -> None:
+        """Correct the estimate; compact where more was billed than the budget allows.
+
+        A bill of a request that was larger by our own count is another target's.
+        """
+        was_within = entry.estimated_tokens <= self._fold.limit_tokens
+        compactions = self.compactions
+        if not self._is_exact:
+            self._calibration = calibrated(
+                self._calibration,
+                billed_tokens=entry.billed_tokens,
+                estimated_tokens=entry.estimated_tokens,
+            )
+            self._move_limit()
+        is_over = entry.billed_tokens > self.limits.within(self._learned_tokens)
+        if was_within and is_over and compactions == self.compactions:
+            self._fold.compact_over_low_mark("compaction: the bill was over the budget")
+
+    def _move_limit(self) -> None:
         # The limit is scaled, not the sizes: nothing is measured anew, and what is
         # shown stays as it is.
         budget_tokens = self.limits.within(self._learned_tokens)
@@ -194,9 +257,23 @@ class Target:
         if self._rendered is not None and self._rendered[0] == log.revision:
             return self._rendered[1]
         fold = self._decided(log)
-        rendering = self._adapter.render(self._prompt(fold))
+        rendering = self._say(fold)
         self._rendered = (log.revision, rendering)
         return rendering
+
+    def _say(self, fold: Fold) -> Rendering:
+        """Say the decision, as the caller's own transforms want it said."""
+        prompt = self._prompt(fold)
+        self._said = None
+        if self._transforms and prompt.items:
+            self._said = transformed(
+                prompt,
+                self._transforms,
+                adapter=self._adapter,
+                count=self._ruler.text,
+                limit_tokens=fold.limit_tokens,
+            )
+        return self._said.rendering if self._said else self._adapter.render(prompt)
 
     def _decided(self, log: SessionLog) -> Fold:
         """Return the decision about all that was logged.
@@ -219,9 +296,15 @@ class Target:
     def _prompt(self, fold: Fold) -> Prompt:
         items = [item for unit in fold.shown.live for item in unit.items]
         stable = sum(len(unit.items) for unit in fold.shown.live[: fold.stable_units])
+        moved = sum(
+            len(unit.items)
+            for unit in fold.shown.live[: fold.shown.rank_behind(fold.moved_through)]
+        )
         if fold.notice is not None:
-            items.insert(0, fold.notice)
+            before = fold.shown.live[: fold.notice_rank]
+            items.insert(sum(len(unit.items) for unit in before), fold.notice)
             stable += 1
+            moved += 1
         return Prompt(
             items=tuple(items),
             system=fold.system,
@@ -229,6 +312,7 @@ class Target:
             model=self.key.model,
             options=self._options,
             stable_items=stable,
+            moved_items=moved,
         )
 
     def _fixed_tokens(
@@ -253,30 +337,34 @@ class Target:
         if self._reported is not None and self._reported[0] == log.revision:
             return self._reported[1]
         rendering = self.rendering(log)
-        fold = self._decided(log)
+        fold, said = self._decided(log), self._said
+        tokens = said.tokens if said else fold.tokens
+        told = outcomes(
+            fold,
+            self._rules,
+            self._grouper.left_out,
+            {item_id: log.find(item_id) for item_id in self._grouper.left_out},
+        )
         report = Report(
             target=self.key.name,
             model=self.key.model,
             budget_tokens=fold.limit_tokens,
             context_window=self.limits.context_window,
-            tokens=fold.tokens,
+            guessed_from=self.limits.guessed_from,
+            tokens=tokens,
             is_exact=self._is_exact,
             parts={
                 **fold.fixed,
                 "notice": fold.notice_tokens,
-                "messages": fold.tokens - fold.notice_tokens - sum(fold.fixed.values()),
+                "messages": tokens - fold.notice_tokens - sum(fold.fixed.values()),
             },
-            outcomes=outcomes(
-                fold,
-                self._rules,
-                self._grouper.left_out,
-                {item_id: log.find(item_id) for item_id in self._grouper.left_out},
-            ),
+            outcomes=as_said(told, said.changed, self._ruler.item) if said else told,
             classes=class_uses(fold, self._rules),
             compactions=fold.compactions,
             prefix_moves=tuple(fold.prefix_moves),
             pending_calls=pending_calls(self._fold),
             revision=log.revision,
+            summaries=summary_outcomes(self._fold),
             repairs=tuple(
                 f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs
             ),

@@ -156,6 +156,28 @@ def test_count_tells_an_estimate(hello: Path) -> None:
     assert "an estimate" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("model", "target", "counter"),
+    [
+        ("claude-sonnet-4-5", "anthropic", "estimate:claude"),
+        ("claude-opus-5-5", "anthropic", "estimate:claude-new"),
+        ("gemini-3.5-flash", "gemini", "estimate:gemini"),
+        ("anthropic.claude-sonnet-4-6", "bedrock", "estimate:claude"),
+        ("kimi-k2.6", "kimi", "estimate:generic"),
+        ("ollama/llama3.1", "ollama", "estimate:generic"),
+        ("groq/openai/gpt-oss-120b", "openai", "o200k_harmony"),
+    ],
+)
+def test_count_counts_as_the_models_vendor_does(
+    hello: Path, model: str, target: str, counter: str
+) -> None:
+    """By that vendor's estimate and framing, unless another vendor is named."""
+    counts = json.loads(run("count", hello, "--model", model, "--json").stdout)
+    assert counts["counter"] == counter
+    same = run("count", hello, "--model", model, "--to", target, "--json").stdout
+    assert json.loads(same) == counts
+
+
 def test_count_goes_over_all_records(tmp_path: Path) -> None:
     """`count` of JSONL says a line a record, and the sum."""
     file = write_jsonl(

@@ -43,19 +43,24 @@ def request_for(target: str, *, tools: bool = True) -> dict[str, Any]:
     return ctx.request(target, model=MODELS[target])
 
 
+COUNT_TEXTS = ("cohere", "xai")
+"""Vendors that count texts, not requests."""
+
+
 @pytest.mark.parametrize("target", countable_targets())
 def test_the_vendors_own_endpoint_is_asked(server: VendorServer, target: str) -> None:
     """The SDK's client takes the arguments, and its figure is returned."""
     clients = Clients(server)
-    request = request_for(target, tools=target not in {"gemini", "cohere"})
+    counts_no_tools = {"gemini", "kimi", *COUNT_TEXTS}
+    request = request_for(target, tools=target not in counts_no_tools)
     tokens = count_request(clients[target], request, target=target)
     clients.close()
     (_, sent) = server.sent[-1]
     assert "Look at the sea." in str(sent)
     assert "Be terse." in str(sent)
-    if target == "cohere":
+    if target in COUNT_TEXTS:
         words = len(sent["text"].split())
-        adapter = adapter_for("cohere")
+        adapter = adapter_for(target)
         assert tokens == words + adapter.request_tokens(request, lambda _: 0)
     else:
         assert tokens == COUNTED
@@ -67,9 +72,9 @@ ASYNC: Mapping[str, Callable[[str], Any]] = {
     "gemini": lambda url: genai.Client(
         api_key=KEY, http_options=genai.types.HttpOptions(base_url=url)
     ),
-    "openai": lambda url: openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY),
-    "openai-responses": lambda url: openai.AsyncOpenAI(
-        base_url=f"{url}/v1", api_key=KEY
+    **dict.fromkeys(
+        ("kimi", "openai", "openai-responses", "xai"),
+        lambda url: openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY),
     ),
 }
 
@@ -128,10 +133,13 @@ def test_vertex_is_asked_for_the_whole_request() -> None:
     genai.types.CountTokensConfig.model_validate(asked["config"])
 
 
-def test_what_a_vendor_does_not_count_is_added(server: VendorServer) -> None:
-    """The Gemini API's client takes no tools: our own count stands for them."""
+@pytest.mark.parametrize("target", ["gemini", "kimi"])
+def test_what_a_vendor_does_not_count_is_added(
+    server: VendorServer, target: str
+) -> None:
+    """These endpoints take no tools: our own count stands for them."""
     clients = Clients(server)
-    tokens = count_request(clients["gemini"], request_for("gemini"), target="gemini")
+    tokens = count_request(clients[target], request_for(target), target=target)
     clients.close()
     assert COUNTED < tokens < COUNTED + 100
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import platformdirs
 import pytest
 
-from context_builder import ContextBuilder, InvalidItemError, Settings
+from context_builder import (
+    ContextBuilder,
+    InvalidItemError,
+    SessionCorruptedError,
+    SessionManager,
+    Settings,
+    StoreError,
+    ToolCall,
+)
+from context_builder.builtin_tools import BUILTIN_TOOLS, answer
 from context_builder.decide.shorten import truncate_chars
+from context_builder.hooks import Compaction, ContextProvider, Hooks, ModelSwitch
 from context_builder.items import ContextItem
+from context_builder.sessions import load_session, save_session
 from context_builder.testing import WordCounter, tool_call, turns
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def builder(max_tokens: int = 100_000, **settings: Any) -> ContextBuilder:
@@ -18,6 +34,11 @@ def builder(max_tokens: int = 100_000, **settings: Any) -> ContextBuilder:
     return ContextBuilder(
         max_tokens=max_tokens, counter=WordCounter(), settings=Settings(**settings)
     )
+
+
+def hooked(hooks: Hooks, max_tokens: int = 100_000) -> ContextBuilder:
+    """Return a builder that counts words, with hooks."""
+    return ContextBuilder(max_tokens=max_tokens, counter=WordCounter(), hooks=hooks)
 
 
 def texts(ctx: ContextBuilder) -> list[str]:
@@ -229,6 +250,49 @@ def test_f6_is_a_setting() -> None:
     assert ctx.explain().outcomes[-1].action == "shortened"
 
 
+def round_of(ctx: ContextBuilder, *results: str) -> None:
+    """Ask, call a tool once for each result, and answer all."""
+    ctx.add_user_message("go")
+    calls = [tool_call(f"c{number}") for number in range(len(results))]
+    ctx.add_assistant_message("", tool_calls=calls)
+    for number, result in enumerate(results):
+        ctx.add_tool_result("search", result, tool_call_id=f"c{number}")
+
+
+def test_f7_the_largest_results_of_a_round_go_first() -> None:
+    """F7: they go to the archive until the round fits; a preview and a handle stay."""
+    ctx = builder(round_results_max_tokens=2_200)
+    big, bigger = "big " * 1_500, "bigger " * 1_600
+    round_of(ctx, "small " * 300, big, bigger)
+    small, whole, preview = [m["content"] for m in ctx.build() if m["role"] == "tool"]
+    assert (small, whole) == ("small " * 300, big)
+    handle, _, shown = preview.partition("\n")
+    assert "put aside" in handle
+    assert "fetched again as i5" in handle
+    assert shown == bigger[:2_000]
+    assert ctx.items[-1].content == bigger
+    assert [one.action for one in ctx.explain().outcomes[-2:]] == ["kept", "shortened"]
+
+
+def test_f7_a_round_within_its_budget_stays_whole() -> None:
+    """F7: also one that is just as large as it may be; and by default there is none."""
+    for settings in ({}, {"round_results_max_tokens": 3_006}):
+        ctx = builder(**settings)
+        round_of(ctx, "one " * 1_500, "two " * 1_500)
+        assert not any("put aside" in text for text in texts(ctx))
+
+
+def test_f7_what_was_put_aside_comes_back_when_it_is_asked_for() -> None:
+    """F7: nothing is lost: the end of a result is found by its words."""
+    ctx = builder(round_results_max_tokens=900)
+    log = "\n".join(f"line {number} of the log, all is well" for number in range(400))
+    round_of(ctx, log + "\nthe valve zeta-9 failed at pressure 73")
+    ctx.add_assistant_message("read")
+    assert "zeta-9" not in "\n".join(texts(ctx))
+    ctx.add_user_message("what happened to valve zeta-9 and its pressure?")
+    assert "zeta-9 failed at pressure 73" in texts(ctx)[-2]
+
+
 def test_f8_each_kind_of_text_is_cut_in_its_own_way() -> None:
     """F8: JSON keeps its keys, a log both ends, the user's text its head and tail."""
     ctx = builder(900)
@@ -338,6 +402,86 @@ def test_f14_a_window_of_messages_parts_no_call_from_its_results() -> None:
     assert roles == ["user", "user", "assistant", "tool", "assistant"]
 
 
+def test_f15_head_and_tail_stay_around_a_marker() -> None:
+    """F15: the first k and the last n messages, and how many are missing between."""
+    ctx = builder(keep_first_messages=2, keep_last_messages=3)
+    for number in range(9):
+        ctx.add_message("user" if number % 2 == 0 else "assistant", f"m{number}")
+    said = texts(ctx)
+    assert said[:2] == ["m0", "m1"]
+    assert "[snipped 4 messages]" in said[2]
+    assert said[3:] == ["m6", "m7", "m8"]
+
+
+def test_f15_nothing_is_cut_where_head_and_tail_meet() -> None:
+    """F15: no marker without a gap."""
+    ctx = builder(keep_first_messages=2, keep_last_messages=3)
+    for number in range(5):
+        ctx.add_message("user" if number % 2 == 0 else "assistant", f"m{number}")
+    assert texts(ctx) == ["m0", "m1", "m2", "m3", "m4"]
+    assert not ctx.explain().prefix_moves
+
+
+def test_f15_a_call_takes_its_results_along_on_either_side() -> None:
+    """F15: neither cut falls between a call and its result."""
+    ctx = builder(keep_first_messages=2, keep_last_messages=2)
+    ctx.extend(turns(4, tools=True))
+    roles = [message["role"] for message in ctx.build()]
+    head = ["user", "assistant", "tool"]
+    latest = ["user", "assistant", "tool", "assistant"]
+    assert roles == [*head, "user", *latest]
+
+
+def test_f15_the_head_outlives_the_middle_under_pressure() -> None:
+    """F15: without a window, too: the budget takes the middle first."""
+    ctx = builder(300, keep_first_messages=1, digest_share=0.0)
+    ctx.add_message("user", "the task: count to ten")
+    ctx.extend(turns(20))
+    said = texts(ctx)
+    assert said[0] == "the task: count to ten"
+    assert "[snipped" in said[1]
+    assert ctx.explain().compactions > 0
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 9])
+def test_f16_only_the_newest_results_are_whole(kept: int) -> None:
+    """F16: older ones say that they can be fetched again; message and id stay."""
+    ctx = builder(keep_tool_results=kept)
+    whole = []
+    for number in range(4):
+        ctx.add_user_message("go")
+        ctx.add_assistant_message("", tool_calls=[tool_call(f"c{number}")])
+        whole.append(f"result {number} " + "word " * 60)
+        ctx.add_tool_result("search", whole[-1], tool_call_id=f"c{number}")
+    results = [m for m in ctx.build() if m["role"] == "tool"]
+    assert [m["tool_call_id"] for m in results] == ["c0", "c1", "c2", "c3"]
+    cleared = len(results) - min(kept, 4)
+    assert [m["content"] for m in results[cleared:]] == whole[cleared:]
+    assert all("can be fetched again as i" in m["content"] for m in results[:cleared])
+    outcomes = [o for o in ctx.explain().outcomes if o.role == "tool"]
+    assert [o.action for o in outcomes].count("referenced") == cleared
+
+
+def test_f16_counts_results_not_rounds() -> None:
+    """F16: of several results of one round, only the newest stay."""
+    ctx = builder(keep_tool_results=1)
+    round_of(ctx, "one " * 80, "two " * 80, "three " * 80)
+    results = [m["content"] for m in ctx.build() if m["role"] == "tool"]
+    assert ["fetched again" in text for text in results] == [True, True, False]
+
+
+def test_f16_a_pinned_result_stays_whole() -> None:
+    """F16: pins win, and what is shorter than a reference stays as it is."""
+    ctx = builder(keep_tool_results=0)
+    ctx.add_user_message("go")
+    ctx.add_assistant_message("", tool_calls=[tool_call("a")])
+    ctx.add_tool_result("search", "fact " * 80, tool_call_id="a", pinned=True)
+    ctx.add_assistant_message("", tool_calls=[tool_call("b")])
+    ctx.add_tool_result("search", "ok", tool_call_id="b")
+    results = [m["content"] for m in ctx.build() if m["role"] == "tool"]
+    assert results == ["fact " * 80, "ok"]
+
+
 def test_f17_pinned_and_recent_stay_the_middle_yields() -> None:
     """F17: pinned items and the latest turn are untouched by a compaction."""
     ctx = builder(300)
@@ -365,6 +509,25 @@ def test_f20_cheap_losses_come_before_dear_ones() -> None:
     assert actions["user"] == "kept"
 
 
+def test_f22_what_left_comes_back_by_handle_range_or_query() -> None:
+    """F22: it is kept whole and indexed, and the model has a tool for it."""
+    ctx = builder(600)
+    ctx.set_tools(BUILTIN_TOOLS)
+    ctx.add_user_message("Read the log.")
+    log = "\n".join(f"step {number} took {number * 37} ms" for number in range(60))
+    ctx.add_assistant_message(tool_calls=[tool_call("call_1", "read_log")])
+    ctx.add_tool_result("read_log", log, tool_call_id="call_1")
+    ctx.extend(list(turns(20, words=40)))
+    assert "step 41 took" not in json.dumps(ctx.build())
+    assert log in ctx.recall(handle="i3")
+    assert "step 41 took 1517 ms" in ctx.recall(handle="i3", lines=(42, 42))
+    assert "step 41 took 1517 ms" in ctx.recall("what did step 41 take?")
+    asked = ToolCall("call_2", "recall", '{"handle": "i3", "lines": "42"}')
+    assert "step 41 took 1517 ms" in (answer(ctx, asked) or "")
+    with pytest.raises(InvalidItemError, match="no item 'i999'"):
+        ctx.recall(handle="i999")
+
+
 def test_f23_an_unchanged_session_gives_the_same_result_at_once() -> None:
     """F23: without a change nothing is counted, decided or rendered again."""
 
@@ -387,6 +550,54 @@ def test_f23_an_unchanged_session_gives_the_same_result_at_once() -> None:
     assert ctx.is_dirty
 
 
+def test_f24_providers_run_once_a_message_and_stand_late() -> None:
+    """F24: the time just before the latest message, a profile only when it is new."""
+    minutes = iter(range(100))
+    ctx = hooked(
+        Hooks(
+            context_providers=(
+                ContextProvider("time", lambda: f"10:{next(minutes):02}"),
+                ContextProvider("profile", lambda: "Ann, 41", is_volatile=False),
+            )
+        )
+    )
+    ctx.add_user_message("hello")
+    first = ctx.build()
+    ctx.add_assistant_message("hi")
+    ctx.add_user_message("and now?")
+    assert ctx.build()[: len(first)] == first
+    assert [one.partition(">")[2] for one in texts(ctx) if "source" in one] == [
+        "Ann, 41</background>",
+        "10:00</background>",
+        "10:01</background>",
+    ]
+    assert texts(ctx)[-1] == "and now?"
+
+
+def test_f24_own_transforms_run_before_each_build() -> None:
+    """F24: what they return is what is said; the log keeps what came in."""
+
+    def masked(items: tuple[ContextItem, ...]) -> list[ContextItem]:
+        return [item.with_content(item.text.replace("K47", "***")) for item in items]
+
+    ctx = hooked(Hooks(before_build=(masked,)))
+    ctx.add_user_message("The code is K47.")
+    assert texts(ctx) == ["The code is ***."]
+    assert ctx.items[0].text == "The code is K47."
+
+
+def test_f24_compactions_and_another_model_are_told() -> None:
+    """F24: each once, after the build in which it happened."""
+    told: list[object] = []
+    hooks = Hooks(on_compaction=(told.append,), on_model_switch=(told.append,))
+    ctx = hooked(hooks, max_tokens=400)
+    ctx.extend(list(turns(20, words=40)))
+    ctx.build()
+    ctx.build()
+    ctx.build(model="gpt-4o")
+    assert [type(one) for one in told] == [Compaction, ModelSwitch, Compaction]
+
+
 def test_f31_broken_histories_are_made_whole_and_reported() -> None:
     """F31: results without calls, calls without results: repaired, each an outcome."""
     ctx = builder()
@@ -402,6 +613,97 @@ def test_f31_broken_histories_are_made_whole_and_reported() -> None:
         one.item_id for one in ctx.explain().outcomes if one.action == "repaired"
     ]
     assert repaired == ["i1", "i3"]
+
+
+async def test_f32_one_builder_a_session_and_users_never_mix(tmp_path: Path) -> None:
+    """F32: three users at once, each with a builder that nobody else can reach."""
+    url = f"sqlite:///{tmp_path}/chat.db"
+    names = ("anna", "bert", "cleo")
+
+    async def talk(sessions: SessionManager, name: str) -> None:
+        for turn in range(5):
+            async with sessions.open(name) as ctx:
+                ctx.add_user_message(f"{name} asks {turn}")
+                await ctx.acommit()
+                await asyncio.sleep(0)
+                ctx.add_assistant_message(f"for {name}: {turn}")
+
+    async with SessionManager(store=url, max_tokens=9_000) as sessions:
+        await asyncio.gather(*(talk(sessions, name) for name in names))
+    async with SessionManager(store=url, max_tokens=9_000) as elsewhere:
+        for name in names:
+            async with elsewhere.open(name) as ctx:
+                said = [message["content"] for message in ctx.build()]
+                assert said == [
+                    text
+                    for turn in range(5)
+                    for text in (f"{name} asks {turn}", f"for {name}: {turn}")
+                ]
+
+
+def test_f32_a_global_session_is_impossible_by_mistake() -> None:
+    """F32: a manager cannot be written, nor can a session outside of its block."""
+    sessions = SessionManager(max_tokens=9_000)
+    assert not hasattr(sessions, "add_user_message")
+    with sessions.open("anna") as kept:
+        kept.add_user_message("mine")
+    with pytest.raises(StoreError, match="not open any more"):
+        kept.add_user_message("written by somebody who kept it")
+    with sessions.open("bert") as ctx:
+        assert ctx.items == ()
+
+
+def test_f33_saved_and_loaded_a_session_is_the_same(tmp_path: Path) -> None:
+    """F33: UTF-8 that people can read, in a folder that is made; new without a file."""
+    path = tmp_path / "made" / "for it" / "chat.jsonl"
+    ctx = load_session(path, max_tokens=9_000, system_prompt="你很简洁。")
+    assert ctx.is_new
+    ctx.add_user_message("尺寸多少？ Größe? 📦")  # noqa: RUF001
+    save_session(ctx, path)
+    text = path.read_text(encoding="utf-8")
+    assert "尺寸多少" in text
+    assert "Größe? 📦" in text
+    again = load_session(path, max_tokens=9_000)
+    assert not again.is_new
+    assert again.build() == ctx.build()
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ('{"a": 1}', StoreError),
+        ('{"messages": [7]}', StoreError),
+        ("", SessionCorruptedError),
+        ('{"messages": [{"role": "us', SessionCorruptedError),
+    ],
+)
+def test_f33_a_wrong_shape_is_a_clear_error(
+    tmp_path: Path, content: str, kind: type[StoreError]
+) -> None:
+    """F33: it says which file and what is wrong; the file stays as it is."""
+    path = tmp_path / "chat.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(kind, match=r"chat\.jsonl"):
+        load_session(path, max_tokens=9_000)
+    assert path.read_text(encoding="utf-8") == content
+
+
+def test_f33_by_default_a_session_lies_in_the_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F33: in the user's state folder, whatever folder the program works in."""
+    work, state = tmp_path / "work", tmp_path / "state"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    ctx = builder()
+    ctx.add_user_message("kept")
+    path = save_session(ctx)
+    folder = platformdirs.user_state_path("context_builder", appauthor=False)
+    assert path.parent == folder
+    assert list(work.iterdir()) == []
+    assert load_session(max_tokens=9_000).items == ctx.items
 
 
 def test_f38_an_estimate_says_that_it_is_one() -> None:

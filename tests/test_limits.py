@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context_builder.errors import InvalidItemError, UnknownModelError
+from context_builder import ContextBuilder
+from context_builder.errors import (
+    AdapterError,
+    InvalidItemError,
+    UnknownModelError,
+)
 from context_builder.limits import Limits, limits_for
 from context_builder.settings import RequestOptions, Settings
 
@@ -117,3 +122,43 @@ def test_tokens_are_a_whole_number(field: str, value: Any) -> None:
     with pytest.raises(InvalidItemError) as error:
         limits(**{field: value})
     assert error.value.field == field
+
+
+NATIVE = ("anthropic", "bedrock", "gemini", "mistral", "cohere", "kimi", "glm", "xai")
+
+
+@pytest.mark.parametrize("target", NATIVE)
+def test_a_vendor_is_not_asked_for_another_vendors_model(target: str) -> None:
+    """The session's model is none of this vendor's: the request has to name one."""
+    ctx = ContextBuilder(model="gpt-4o")
+    ctx.add_user_message("Hello.")
+    with pytest.raises(AdapterError, match="'gpt-4o' is one of openai") as caught:
+        ctx.request(target)
+    assert caught.value.adapter == target
+    assert "pass model=" in str(caught.value)
+    assert ctx.build(target)  # messages name no model
+    assert "gpt-4o" in str(ctx.request(target, model="gpt-4o"))  # the caller knows
+
+
+@pytest.mark.parametrize(
+    ("target", "model"),
+    [
+        ("openai-compatible", "claude-sonnet-5"),
+        ("strict", "gemini-3.5-flash"),
+        ("openai", "claude-sonnet-5"),
+        ("groq", "gpt-oss-20b"),
+        ("ollama", "gemma-3-27b-it"),
+        ("anthropic", "us.anthropic.claude-sonnet-4-6"),
+        ("bedrock", "claude-sonnet-5"),
+        ("qwen", "deepseek-v3.2"),
+        ("anthropic", "our-own-model"),
+        ("gemini", "gpt-4o-of-tomorrow"),
+    ],
+)
+def test_who_serves_many_or_unknown_models_is_asked_for_them(
+    target: str, model: str
+) -> None:
+    """Gateways serve anybody's models, and a model that is not known may be theirs."""
+    ctx = ContextBuilder(model=model, context_window=9_000)
+    ctx.add_user_message("Hello.")
+    assert model in str(ctx.request(target))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inline_snapshot import snapshot
 
-from context_builder import Outcome, Report
+from context_builder import ContextBuilder, Outcome, Report
 from context_builder.report import ClassUse
 
 if TYPE_CHECKING:
@@ -126,3 +126,20 @@ def test_an_empty_report_prints() -> None:
         }
     )
     assert "0 of 0 items not whole" in str(empty)
+
+
+def test_a_guessed_window_is_said_to_be_one() -> None:
+    """In the data and in the table; what is known or given is no guess."""
+    ctx = ContextBuilder(model="gpt-4o-of-tomorrow")
+    ctx.add_user_message("Hello.")
+    report = ctx.explain()
+    assert report.guessed_from == "gpt-4o"
+    assert str(report).splitlines()[-1] == snapshot(
+        "the window of 128,000 tokens is a guess: gpt-4o-of-tomorrow is not known, it counts as gpt-4o"
+    )
+    assert ContextBuilder(model="gpt-4o").explain().guessed_from is None
+    given = ContextBuilder(model="gpt-4o-of-tomorrow", context_window=9_000).explain()
+    assert given.guessed_from is None
+    assert "guess" not in str(given)
+    capped = ContextBuilder(model="gpt-4o-of-tomorrow", max_tokens=900).explain()
+    assert capped.guessed_from == "gpt-4o"

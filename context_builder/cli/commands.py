@@ -17,14 +17,15 @@ from rich.progress import Progress
 
 from context_builder.cli.counting import (
     Counts,
-    count_for,
-    count_transcript,
+    counts_of,
     counts_table,
     totals_table,
 )
 from context_builder.cli.errors import CannotDoError, CommandError
+from context_builder.cli.html import page_of
 from context_builder.cli.read import Transcript, TranscriptFile
 from context_builder.cli.replay import replay
+from context_builder.cli.serve import serve, users
 from context_builder.cli.session import Ask, built, check, converted, explained
 from context_builder.cli.sessions import app as sessions
 from context_builder.cli.write import deliver, to_json
@@ -94,6 +95,15 @@ Out = Annotated[
 ]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Say nothing but the result and errors.")
+]
+Html = Annotated[
+    str | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Write it as a page of its own: the items, their fates, a slider for the "
+        "budget, the requests and where each parts from the one before.",
+    ),
 ]
 EveryRecord = Annotated[
     bool, typer.Option("--all", help="Explain every record of a JSONL file.")
@@ -169,12 +179,16 @@ def explain(
     target: Target = "openai",
     out: Out = None,
     as_json: AsJson = False,
+    html: Html = None,
     quiet: Quiet = False,
 ) -> None:
     """Say what became of every item, and why."""
     ask = Ask(target, model, max_tokens, context_window, system)
     with errors_in_one_line():
         file = TranscriptFile.read(source)
+        if html is not None:
+            deliver(page_of(file.only(record_id), ask), html)
+            return
         if every_record:
             _explain_every(file, ask, as_json=as_json, out=out, quiet=quiet)
             return
@@ -217,9 +231,7 @@ def count(
     """Count the tokens of every message, or of every record."""
 
     def counted(one: Transcript) -> Counts:
-        if (origin, target, one.format) == ("openai", "openai", None):
-            return count_transcript(one, model)
-        return count_for(one, origin=one.format or origin, target=target, model=model)
+        return counts_of(one, origin=origin, target=target, model=model)
 
     with errors_in_one_line():
         file = TranscriptFile.read(source)
@@ -290,6 +302,8 @@ def convert(
 
 app.command()(replay)
 app.add_typer(sessions, name="sessions")
+app.command()(serve)
+app.add_typer(users, name="users")
 
 
 def _watched(file: TranscriptFile, *, quiet: bool) -> Iterator[Transcript]:

@@ -9,8 +9,9 @@ from typing import Any
 from context_builder.cli.read import Transcript
 from context_builder.cli.session import in_words_of, request_in
 from context_builder.collect import read_messages, read_request
+from context_builder.counting import with_calls
 from context_builder.items import ContextItem
-from context_builder.render import Prompt, adapter_for
+from context_builder.render import Prompt, adapter_for, adapter_names
 from context_builder.tokens import (
     counter_for,
     framing_for,
@@ -20,7 +21,14 @@ from context_builder.tokens import (
     tools_tokens,
 )
 
-__all__ = ["Counts", "count_for", "count_transcript", "counts_table", "totals_table"]
+__all__ = [
+    "Counts",
+    "count_for",
+    "count_transcript",
+    "counts_of",
+    "counts_table",
+    "totals_table",
+]
 
 DEFAULT_ENCODING = "o200k_base"
 
@@ -59,6 +67,43 @@ class Counts:
             "overhead_tokens": self.overhead,
             "total_tokens": self.total,
         }
+
+
+def counts_of(
+    transcript: Transcript, *, origin: str, target: str, model: str | None
+) -> Counts:
+    """Count a transcript: as it stands for OpenAI's models, else as its vendor's.
+
+    Where no other vendor was named, a model that is not OpenAI's is counted as the
+    vendor counts that serves it.
+
+    Raises:
+        InputError: If a message is not one, or the model is not known.
+    """
+    model = model or transcript.model
+    if (origin, target, transcript.format) == ("openai", "openai", None):
+        with in_words_of(transcript):
+            target = _vendor_of(model)
+        if target == "openai":
+            return count_transcript(transcript, model)
+    origin = transcript.format or origin
+    return count_for(transcript, origin=origin, target=target, model=model)
+
+
+def _vendor_of(model: str | None) -> str:
+    """Return the target that counts a model; it is OpenAI's where the encoding is.
+
+    Raises:
+        UnknownModelError: If the model is not known.
+    """
+    info = resolve_model(model) if model else None
+    if info is None or info.encoding is not None:
+        return "openai"
+    for name in adapter_names():
+        served = adapter_for(name).capabilities.providers
+        if info.provider == name or info.provider in served[:1]:
+            return name
+    return "openai-compatible"
 
 
 def count_transcript(transcript: Transcript, model: str | None) -> Counts:
@@ -116,8 +161,8 @@ def count_for(
     fixed = adapter.fixed_tokens(prompt, counter.count)
     messages = [("system", fixed["system"])] if system else []
     messages += [
-        (item.role, adapter.item_tokens(item, counter.count, model=model))
-        for item in read.items
+        (item.role, adapter.item_tokens(item, counter.count, model=model, calls=calls))
+        for item, calls in with_calls(read.items)
     ]
     return Counts(
         id=transcript.id,

@@ -28,6 +28,7 @@ __all__ = [
     "converted",
     "explained",
     "in_words_of",
+    "opened",
     "request_in",
 ]
 
@@ -142,7 +143,7 @@ def built(transcript: Transcript, ask: Ask) -> tuple[dict[str, Any], Report]:
     """
     if not (ask.model or transcript.model):
         raise InputError(transcript.where, "a request names a model; use --model")
-    session = _open(transcript, ask)
+    session = opened(transcript, ask)
     with in_words_of(transcript):
         return session.request(ask.target), session.explain(ask.target)
 
@@ -154,12 +155,17 @@ def explained(transcript: Transcript, ask: Ask) -> Report:
         InputError: If there is no budget, or something cannot be used.
         CannotDoError: If it cannot be said within the budget, or to that vendor.
     """
-    session = _open(transcript, ask)
+    session = opened(transcript, ask)
     with in_words_of(transcript):
         return session.explain(ask.target)
 
 
-def _open(transcript: Transcript, ask: Ask) -> ContextBuilder:
+def opened(transcript: Transcript, ask: Ask) -> ContextBuilder:
+    """Return a session that has taken a transcript over.
+
+    Raises:
+        InputError: If there is no budget, or something cannot be used.
+    """
     model = ask.model or transcript.model
     if not (model or ask.max_tokens or ask.context_window):
         raise InputError(

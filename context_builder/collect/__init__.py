@@ -1,6 +1,13 @@
 """What came in: context items, the session log, units, vendor formats read."""
 
 from context_builder.collect.content import is_blank, read_content, read_result
+from context_builder.collect.entry_dicts import (
+    LOG_VERSION,
+    entry_from_dict,
+    entry_to_dict,
+    log_from_dicts,
+    log_to_dicts,
+)
 from context_builder.collect.imports import (
     Imported,
     Reply,
@@ -12,14 +19,7 @@ from context_builder.collect.imports import (
     read_tools,
 )
 from context_builder.collect.intake import Intake
-from context_builder.collect.log import (
-    LOG_VERSION,
-    SessionLog,
-    entry_from_dict,
-    entry_to_dict,
-    log_from_dicts,
-    log_to_dicts,
-)
+from context_builder.collect.log import SessionLog
 from context_builder.collect.recorder import SystemPrompt
 from context_builder.collect.units import Grouper
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,6 +34,8 @@ RESERVED_SOURCES = frozenset({"notice", "recall", "repair"})
 
 _TEXT_FIELDS = ("source", "cache_key", "tool_call_id", "tool_name", "name")
 _FLAGS = ("optional", "pinned", "is_error", "partial", "has_own_priority")
+_texts_of = operator.attrgetter(*_TEXT_FIELDS)
+_flags_of = operator.attrgetter(*_FLAGS)
 _PARTS = (TextPart, ImagePart, FilePart, AudioPart)
 _T = TypeVar("_T")
 
@@ -46,6 +49,8 @@ def check_item(item: ContextItem) -> ContextItem:
         InvalidItemError: For the first field that does not.
     """
     _check_fields(item)
+    if _is_plain(item):
+        return item
     content = _content(item.content)
     changes: dict[str, Any] = {
         "content": content,
@@ -61,17 +66,26 @@ def check_item(item: ContextItem) -> ContextItem:
     return dataclasses.replace(item, **changes)
 
 
+def _is_plain(item: ContextItem) -> bool:
+    """Say whether it is text alone, which is its own, as most items are."""
+    return (
+        isinstance(item.content, str)
+        and item.tool_calls == ()
+        and item.reasoning == ()
+        and item.metadata is None
+    )
+
+
 def _check_fields(item: ContextItem) -> None:
-    for name in _TEXT_FIELDS:
-        value = getattr(item, name)
+    for name, value in zip(_TEXT_FIELDS, _texts_of(item), strict=True):
         if value is not None and not (isinstance(value, str) and value):
             raise wrong(value, name, "text that is not empty")
     if item.source in RESERVED_SOURCES:
         message = f"the source {item.source!r} is the library's own: take another name"
         raise InvalidItemError(message, field="source", value=item.source)
-    for name in _FLAGS:
-        if not isinstance(getattr(item, name), bool):
-            raise wrong(getattr(item, name), name, "True or False")
+    for name, flag in zip(_FLAGS, _flags_of(item), strict=True):
+        if not isinstance(flag, bool):
+            raise wrong(flag, name, "True or False")
     if item.timestamp is not None and not is_time(item.timestamp):
         raise wrong(item.timestamp, "timestamp", "a number of seconds")
 

@@ -17,6 +17,7 @@ from context_builder.collect.repairs import (
     tidy_item,
     tidy_result,
 )
+from context_builder.copies import changed
 from context_builder.items import (
     Change,
     ContextItem,
@@ -62,6 +63,11 @@ class Gatherer:
         self._last: float = 0
         self.left_out: dict[str, Mark] = {}
         """Items that stand in no unit, and why."""
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All units of the conversation as they came in, in order."""
+        return tuple(self._units[place] for place in sorted(self._units))
 
     def _add(self, item: ContextItem) -> Sequence[Change]:
         if item.role == "tool":
@@ -114,7 +120,7 @@ class Gatherer:
         self, tidy: ContextItem, item: ContextItem, marks: list[Mark]
     ) -> Sequence[Change]:
         unit_id = number_of(item.id)
-        asked = asked_ids(item)
+        asked = asked_ids(item, tidy)
         results = []
         for number, call in enumerate(tidy.tool_calls):
             place = (unit_id, number)
@@ -263,7 +269,7 @@ def _answered(
     originals = with_item(unit.originals, index, result)
     given = result.priority if result.has_own_priority else None
     known = [one for one in (unit.priority, given) if one is not None]
-    return dataclasses.replace(
+    return changed(
         unit,
         items=originals,
         originals=originals,

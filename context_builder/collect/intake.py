@@ -5,6 +5,7 @@ A door takes what it is given whole, or raises and leaves the log as it was.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -250,11 +251,18 @@ class Intake(Recorder):
                 self.set_tools(request.tools)
             return self.add_turn([i for i in request.items if not is_void(i)])
 
-    def add_response(self, response: object) -> ContextItem | None:
+    def add_response(
+        self, response: object, *, model: str | None = None
+    ) -> ContextItem | None:
         """Add a vendor's answer, or its stream, whole: text, reasoning, calls.
 
         A stream may be the pieces collected, or an iterator, which is then read to its
         end. One that broke off is kept and marked as partial.
+
+        Args:
+            response: What the vendor's SDK returned.
+            model: Who answered, where the answer does not say so (Converse); None: the
+                model that a request was last built for.
 
         Returns:
             The item as logged; None if the model said nothing.
@@ -265,20 +273,40 @@ class Intake(Recorder):
             InvalidItemError: If no known vendor answers in this shape.
         """
         if as_mapping(response) is not None or not isinstance(response, Iterator):
-            return self._add_reply(response)
+            return self._add_reply(response, model)
         pieces: list[object] = []
         try:
             for piece in response:
                 pieces.append(piece)  # noqa: PERF402  what came must stay when it raises
         except BaseException:
             if pieces:
-                self._add_reply(pieces)
+                self._add_reply(pieces, model)
             raise
-        return self._add_reply(pieces)
+        return self._add_reply(pieces, model)
 
-    def _add_reply(self, response: object) -> ContextItem | None:
-        logged = self.add_turn(read_response(response).items)
+    def _add_reply(self, response: object, model: str | None) -> ContextItem | None:
+        items = read_response(response).items
+        with self._lock:
+            logged = self.add_turn(self._by_whom(item, model) for item in items)
         return logged[-1] if logged else None
+
+    def _by_whom(self, item: ContextItem, model: str | None) -> ContextItem:
+        """Say of reasoning whose it is: it goes back to no other model."""
+        said = tuple(
+            part
+            if part.model is not None
+            else dataclasses.replace(
+                part, model=model or self._asked_model(part.provider)
+            )
+            for part in item.reasoning
+        )
+        same = said == item.reasoning
+        return item if same else dataclasses.replace(item, reasoning=said)
+
+    def _asked_model(self, provider: str) -> str | None:
+        """Return the model of a provider that was asked last; None: not known."""
+        del provider
+        return None
 
     def _enter(self, item: ContextItem) -> ContextItem | None:
         with self._lock:

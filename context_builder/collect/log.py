@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
-
-from context_builder.collect.imports.openai_chat import read_tool
-from context_builder.collect.plain import (
-    need_list,
-    need_text,
-    need_tokens,
-    plain_json,
-    wrong,
-)
+from context_builder.copies import changed
 from context_builder.errors import InvalidItemError
 from context_builder.items import (
     Cleared,
+    CompactionAsked,
     ContextItem,
     ItemEdited,
     ItemRemoved,
@@ -32,40 +23,40 @@ from context_builder.items import (
     LimitLearned,
     LogEntry,
     Rewound,
+    SummaryAdded,
+    SummaryRefused,
     SystemSet,
     ToolsSet,
     UsageRecorded,
 )
 from context_builder.unicode import quoted
 
-__all__ = [
-    "LOG_VERSION",
-    "SessionLog",
-    "entry_from_dict",
-    "entry_to_dict",
-    "log_from_dicts",
-    "log_to_dicts",
-]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
-LOG_VERSION = 1
-"""The version of the dictionaries that `entry_to_dict` writes."""
+__all__ = ["SessionLog"]
 
-_SCHEMA = "context_builder.log"
 _ID = re.compile(r"i[1-9][0-9]{0,17}")
-_ITEM: TypeAdapter[ContextItem] = TypeAdapter(ContextItem)
-_ITEM_FIELDS = dataclasses.fields(ContextItem)
 
 
 class SessionLog:
     """An append-only list of entries that names the items it takes in."""
 
-    __slots__ = ("_entries", "_items", "_present", "_system", "revision")
+    __slots__ = (
+        "_entries",
+        "_items",
+        "_present",
+        "_summaries",
+        "_system",
+        "revision",
+    )
 
     def __init__(self) -> None:
         self._entries: list[LogEntry] = []
         self._items: list[ContextItem] = []
         self._present: dict[int, None] = {}  # numbers of items, in order
         self._system: int | None = None
+        self._summaries: dict[str, ContextItem] = {}
         self.revision = 0
         """Moves on by one with every entry."""
 
@@ -74,6 +65,11 @@ class SessionLog:
 
     def __iter__(self) -> Iterator[LogEntry]:
         return iter(self._entries)
+
+    @property
+    def summaries(self) -> tuple[ContextItem, ...]:
+        """All summaries that ever were accepted, in order. They are no items."""
+        return tuple(self._summaries.values())
 
     @property
     def items(self) -> tuple[ContextItem, ...]:
@@ -86,7 +82,11 @@ class SessionLog:
 
     def name(self, item: ContextItem, *, offset: int = 0) -> ContextItem:
         """Return the item under the id that it gets when it is appended next."""
-        return dataclasses.replace(item, id=f"i{len(self._items) + 1 + offset}")
+        return changed(item, id=self.next_id(offset))
+
+    def next_id(self, offset: int = 0) -> str:
+        """Return the id of the item that is appended next, or so many after it."""
+        return f"i{len(self._items) + 1 + offset}"
 
     def append(self, entry: LogEntry) -> None:  # noqa: C901  one case a kind
         """Add an entry whose items have been named; earlier builds become stale.
@@ -110,12 +110,38 @@ class SessionLog:
                 self._rewind(self._index(entry.item_id) + 1)
             case Cleared():
                 self._present.clear()
-            case ToolsSet() | UsageRecorded() | LimitLearned():
+            case SummaryAdded():
+                self._add_summary(entry)
+            case SummaryRefused():
+                self._check_known(entry.covers)
+            case ToolsSet() | UsageRecorded() | LimitLearned() | CompactionAsked():
                 pass
             case _:
                 assert_never(entry)
         self._entries.append(entry)
         self.revision += 1
+
+    def name_summary(self, item: ContextItem) -> ContextItem:
+        """Return a summary under the id that it gets when it is appended next."""
+        last = next(reversed(self._summaries), "s0")
+        return dataclasses.replace(item, id=f"s{int(last[1:]) + 1}")
+
+    def _add_summary(self, entry: SummaryAdded) -> None:
+        """Keep a summary, if the log has what it speaks of.
+
+        Ids only have to rise: where a record was lost, the later ones still count.
+        """
+        self._check_known(entry.covers)
+        named = int(entry.item.id[1:] or 0)
+        is_next = named >= int(self.name_summary(entry.item).id[1:])
+        if not is_next or entry.extends not in {None, *self._summaries}:
+            message = f"summary {quoted(entry.item.id)} does not follow those before it"
+            raise InvalidItemError(message, field="id", value=entry.item.id)
+        self._summaries[entry.item.id] = entry.item
+
+    def _check_known(self, item_ids: Iterable[str]) -> None:
+        for item_id in item_ids:
+            self._index(item_id)
 
     def _add(self, items: Iterable[ContextItem]) -> None:
         first = len(self._items) + 1
@@ -171,169 +197,3 @@ class SessionLog:
                 return number - 1
         message = f"there is no item {quoted(item_id)} in this session"
         raise InvalidItemError(message, field="item_id", value=item_id)
-
-
-# --- to and from plain data -----------------------------------------------------------
-
-
-def entry_to_dict(  # noqa: C901, PLR0911  one case a kind
-    entry: LogEntry,
-) -> dict[str, Any]:
-    """Write an entry as plain data that `entry_from_dict` reads back unchanged."""
-    match entry:
-        case ContextItem():
-            return {"entry": "item", "item": item_to_dict(entry)}
-        case ItemsAdded():
-            return {
-                "entry": "items",
-                "items": [item_to_dict(item) for item in entry.items],
-            }
-        case SystemSet():
-            item = None if entry.item is None else item_to_dict(entry.item)
-            return {"entry": "system", "item": item}
-        case ToolsSet():
-            return {"entry": "tools", "tools": list(entry.tools)}
-        case ItemEdited():
-            return {"entry": "edit", "item": item_to_dict(entry.item)}
-        case ItemRemoved():
-            return {"entry": "remove", "item_id": entry.item_id}
-        case Rewound():
-            return {"entry": "rewind", "item_id": entry.item_id}
-        case Cleared():
-            return {"entry": "clear"}
-        case UsageRecorded():
-            return {"entry": "usage", **dataclasses.asdict(entry)}
-        case LimitLearned():
-            return {"entry": "limit", **dataclasses.asdict(entry)}
-        case _:
-            assert_never(entry)
-
-
-def item_to_dict(item: ContextItem) -> dict[str, Any]:
-    """Write an item as plain data, without what is at its default."""
-    return {
-        field.name: _plain(value)
-        for field in _ITEM_FIELDS
-        if (value := getattr(item, field.name)) != field.default
-    }
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, BaseModel):
-        return value.model_dump(exclude_none=True)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {
-            field.name: _plain(part)
-            for field in dataclasses.fields(value)
-            if (part := getattr(value, field.name)) != field.default
-        }
-    if isinstance(value, tuple):
-        return [_plain(part) for part in value]
-    return value
-
-
-def entry_from_dict(data: Mapping[str, Any]) -> LogEntry:
-    """Read an entry back. Fields that are not known are ignored.
-
-    Raises:
-        InvalidItemError: If it is of no known kind, or something is wrong with it.
-    """
-    try:
-        return _read_entry(data)
-    except KeyError as error:
-        message = f"a log entry lacks {error}"
-        raise InvalidItemError(message, field="entry") from None
-    except (TypeError, AttributeError):
-        message = "a log entry is not an object"
-        raise InvalidItemError(message, field="entry") from None
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        path = ".".join(str(step) for step in first["loc"])
-        message = f"{path}: {first['msg']}"
-        raise InvalidItemError(message, field=path) from None
-
-
-def _read_entry(  # noqa: C901, PLR0911  one case a kind
-    data: Mapping[str, Any],
-) -> LogEntry:
-    match data["entry"]:
-        case "item":
-            return _read_item(data["item"])
-        case "items":
-            return ItemsAdded(tuple(_read_item(item) for item in data["items"]))
-        case "system":
-            item = data["item"]
-            return SystemSet(None if item is None else _read_item(item))
-        case "tools":
-            tools = need_list(plain_json(data["tools"], "tools"), "tools")
-            return ToolsSet(tuple(map(read_tool, tools, range(len(tools)))))
-        case "edit":
-            return ItemEdited(_read_item(data["item"]))
-        case "remove":
-            return ItemRemoved(_read_id(data["item_id"], "item_id"))
-        case "rewind":
-            return Rewound(_read_id(data["item_id"], "item_id"))
-        case "clear":
-            return Cleared()
-        case "usage":
-            return UsageRecorded(
-                need_text(data["model"], "model"),
-                need_tokens(data["billed_tokens"], "billed_tokens"),
-                need_tokens(data["estimated_tokens"], "estimated_tokens"),
-            )
-        case "limit":
-            return LimitLearned(
-                need_text(data["model"], "model"),
-                need_tokens(data["limit_tokens"], "limit_tokens"),
-            )
-        case other:
-            message = (
-                f"log entries of kind {quoted(other)} are not known to this version"
-            )
-            raise InvalidItemError(message, field="entry", value=other)
-
-
-_KNOWN_FIELDS = frozenset(field.name for field in _ITEM_FIELDS)
-
-
-def _read_item(data: Mapping[str, Any]) -> ContextItem:
-    known = {name: value for name, value in data.items() if name in _KNOWN_FIELDS}
-    if "id" in known:
-        _read_id(known["id"], "id")
-    return _ITEM.validate_python(known)
-
-
-def _read_id(value: object, field: str) -> str:
-    if not isinstance(value, str):
-        raise wrong(value, field, "the id of an item")
-    if not _ID.fullmatch(value):
-        message = f"{field} {quoted(value)} is not the id of an item"
-        raise InvalidItemError(message, field=field, value=value)
-    return value
-
-
-def log_to_dicts(log: SessionLog) -> list[dict[str, Any]]:
-    """Write a whole log as plain data: a head, and its entries."""
-    head = {"schema": _SCHEMA, "version": LOG_VERSION}
-    return [head, *(entry_to_dict(entry) for entry in log)]
-
-
-def log_from_dicts(entries: object) -> Iterator[LogEntry]:
-    """Read the entries of a whole log that `log_to_dicts` wrote.
-
-    Raises:
-        InvalidItemError: If it is no such log, or of a later version.
-    """
-    waiting = need_list(entries, "entries")
-    head = waiting[0] if waiting else None
-    if not isinstance(head, Mapping) or head.get("schema") != _SCHEMA:
-        message = "this is no session log"
-        raise InvalidItemError(message, field="schema")
-    version = head.get("version")
-    if not isinstance(version, int) or version > LOG_VERSION:
-        message = (
-            f"the log has version {quoted(version)}; this library reads up to "
-            f"{LOG_VERSION}"
-        )
-        raise InvalidItemError(message, field="version", value=version)
-    return (entry_from_dict(entry) for entry in waiting[1:])

@@ -6,9 +6,8 @@ are made under its lock.
 
 from __future__ import annotations
 
-import dataclasses
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from context_builder.collect.checks import check_item, is_time
@@ -17,6 +16,7 @@ from context_builder.collect.doors import edited_item
 from context_builder.collect.imports import read_tools
 from context_builder.collect.log import SessionLog
 from context_builder.collect.plain import need_list, wrong
+from context_builder.copies import changed
 from context_builder.errors import InvalidItemError
 from context_builder.items import (
     Cleared,
@@ -82,14 +82,28 @@ class Recorder:
                 del waiting[0]
             if not waiting:
                 return tuple(logged)
-            if any(item.is_spoken for item in waiting):
+            at, context = self._latest_spoken(waiting), []
+            if at is not None:
                 self._ask_system()
+                context = self._context_for(waiting)
+                waiting[at:at] = context
             named = tuple(
-                self._log.name(self._stamped(item), offset=offset)
-                for offset, item in enumerate(waiting)
+                self._named(item, offset) for offset, item in enumerate(waiting)
             )
             self._append(ItemsAdded(named) if len(named) > 1 else named[0])
-            return (*logged, *named)
+            if not context or at is None:
+                return (*logged, *named)
+            return (*logged, *named[:at], *named[at + len(context) :])
+
+    def _latest_spoken(self, items: Sequence[ContextItem]) -> int | None:
+        """Return the place of the latest message of the user's own."""
+        places = (n for n in reversed(range(len(items))) if items[n].is_spoken)
+        return next(places, None)
+
+    def _context_for(self, waiting: Sequence[ContextItem]) -> list[ContextItem]:
+        """Return what is to stand just before a user message that is logged now."""
+        del waiting
+        return []
 
     def add_system_prompt(self, prompt: SystemPrompt | None) -> ContextItem | None:
         """Set the system prompt: it replaces the former one, and is never cut.
@@ -184,13 +198,22 @@ class Recorder:
 
     # --- inside -------------------------------------------------------------------
 
+    def _named(self, item: ContextItem, offset: int = 0) -> ContextItem:
+        """Return the item under the id that it gets next, and with its time."""
+        time = self._time_of(item)
+        return changed(item, id=self._log.next_id(offset), timestamp=time)
+
     def _stamped(self, item: ContextItem) -> ContextItem:
+        """Return the item with its time."""
+        return changed(item, timestamp=self._time_of(item))
+
+    def _time_of(self, item: ContextItem) -> float:
         if item.timestamp is not None:
-            return item
+            return item.timestamp
         now = self._clock()
         if not is_time(now):
             raise wrong(now, "clock", "a callable that returns seconds")
-        return dataclasses.replace(item, timestamp=now)
+        return now
 
     def _append(self, entry: LogEntry) -> None:
         self._log.append(entry)
@@ -222,7 +245,7 @@ class Recorder:
             self._append(SystemSet(None))
             return None
         item = item or ContextItem(role="system", content=text, source="system_prompt")
-        named = self._log.name(self._stamped(item))
+        named = self._named(item)
         self._append(SystemSet(named))
         return named
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder.collect.arguments import CutOffError, tidy_arguments
 from context_builder.collect.content import is_blank, is_blank_part, joined
+from context_builder.copies import changed
 from context_builder.items import ContextItem, Mark
 from context_builder.unicode import is_well_formed, repair_text
 
@@ -67,8 +68,8 @@ def tidy_item(item: ContextItem) -> tuple[ContextItem | None, list[Mark]]:
     marks: list[Mark] = []
     changes: dict[str, Any] = {
         "content": _tidy_content(item, marks),
-        "tool_calls": _tidy_calls(item, marks),
-        "reasoning": _tidy_reasoning(item, marks),
+        "tool_calls": _tidy_calls(item, marks) if item.tool_calls else (),
+        "reasoning": _tidy_reasoning(item, marks) if item.reasoning else (),
         **_tidy_names(item, marks),
     }
     tidy = _changed(item, changes)
@@ -198,11 +199,13 @@ def _tidy_calls(item: ContextItem, marks: list[Mark]) -> tuple[ToolCall, ...]:
     return item.tool_calls if same else tuple(calls)
 
 
-def asked_ids(item: ContextItem) -> tuple[str, ...]:
+def asked_ids(item: ContextItem, tidy: ContextItem) -> tuple[str, ...]:
     """Return the id under which each call of the tidied item was asked.
 
     Results come in under it, where a repair had to rename the call.
     """
+    if tidy.tool_calls is item.tool_calls:
+        return tuple(call.id for call in tidy.tool_calls)
     return tuple(asked for _, asked in _kept_calls(item, []))
 
 
@@ -261,4 +264,4 @@ def tidy_result(
     }
     if all(value == getattr(item, name) for name, value in changes.items()):
         return item, marks
-    return dataclasses.replace(item, **changes), marks
+    return changed(item, **changes), marks

@@ -12,6 +12,7 @@ from context_builder.collect.taking_back import TakingBack
 from context_builder.items import (
     Change,
     Cleared,
+    CompactionAsked,
     ContextItem,
     ItemEdited,
     ItemRemoved,
@@ -19,6 +20,8 @@ from context_builder.items import (
     LimitLearned,
     LogEntry,
     Rewound,
+    SummaryAdded,
+    SummaryRefused,
     SystemSet,
     ToolsSet,
     UsageRecorded,
@@ -44,7 +47,7 @@ class Grouper(TakingBack):
                 return [change for item in entry.items for change in self._add(item)]
             case SystemSet():
                 return self._set_system(entry)
-            case ToolsSet():
+            case ToolsSet() | CompactionAsked() | SummaryAdded() | SummaryRefused():
                 return [entry]
             case UsageRecorded() | LimitLearned():
                 return ()

@@ -13,9 +13,11 @@ import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from context_builder.decide.terms import date_stamp, terms
+from context_builder.passing import is_passing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,6 +42,11 @@ _MOST_TERMS = 64
 """Of a long message, the rarest terms are looked for."""
 _COMMON_SHARE = 0.5
 """A term that stands in more of the texts than this says nothing."""
+_REGION = 12
+"""So far a match lifts what stands around it: what is talked of there is near."""
+_REGION_SHARE = 0.12
+_MOST_IN_REGIONS = 512
+"""So many of the best are looked at for it."""
 _LENGTH_EXPONENT = 0.35
 """How much a long passage has to match better than a short one."""
 
@@ -78,14 +85,16 @@ class Archive:
         "_dead",
         "_known",
         "_lengths",
+        "_passages",
         "_postings",
         "_total",
         "_units",
-        "passages",
+        "_waiting",
     )
 
     def __init__(self) -> None:
-        self.passages: list[Passage] = []
+        self._passages: list[Passage] = []
+        self._waiting: dict[float, Unit] = {}  # not indexed yet: nobody has searched
         self._lengths: list[int] = []
         self._total = 0
         self._postings: dict[str, array[int]] = {}  # number, times, number, times ...
@@ -103,8 +112,17 @@ class Archive:
             self._dated.append(unit.id)
             self._days.append(stamp)
 
+    @property
+    def passages(self) -> list[Passage]:
+        """All that is indexed, by number; what waits to be indexed is, now."""
+        waiting, self._waiting = self._waiting, {}
+        for unit in waiting.values():
+            self._index(unit)
+        return self._passages
+
     def forget(self, unit_id: float) -> None:
         """Let go of a unit whose text was changed or taken out."""
+        self._waiting.pop(unit_id, None)
         found = self._by_unit.pop(unit_id, None)
         if found is None:
             return
@@ -112,16 +130,18 @@ class Archive:
         self._dead.update(range(found[0], found[1] + 1))
 
     def add(self, unit: Unit) -> None:
-        """Index a unit's text; once only."""
-        if unit.id in self._by_unit:
-            return
+        """Take in a unit's text; once only. It is indexed when somebody searches."""
+        if unit.id not in self._by_unit:
+            self._waiting.setdefault(unit.id, unit)
+
+    def _index(self, unit: Unit) -> None:
         day = self._day(unit.id)
-        first = len(self.passages)
+        first = len(self._passages)
         for index, item in enumerate(unit.originals):
-            text = "" if item.source == "repair" else item.text
+            text = "" if item.source == "repair" or is_passing(item) else item.text
             for start, end in _pieces(text):
                 self._add(Passage(unit.id, index, start, end), text[start:end], day)
-        self._by_unit[unit.id] = (first, len(self.passages) - 1)
+        self._by_unit[unit.id] = (first, len(self._passages) - 1)
         insort(self._units, unit.id)
 
     def _day(self, unit_id: float) -> str | None:
@@ -134,8 +154,8 @@ class Archive:
             return
         if day is not None:
             counts.setdefault(day, 1)
-        number = len(self.passages)
-        self.passages.append(passage)
+        number = len(self._passages)
+        self._passages.append(passage)
         length = sum(counts.values())
         self._lengths.append(length)
         self._total += length
@@ -177,6 +197,8 @@ class Archive:
             for number, score in lifted.items()
             if number not in self._dead
         ]
+        ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        ranked = _with_regions(ranked[:_MOST_IN_REGIONS])
         ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
         return Search(tuple(ranked), need)
 
@@ -244,6 +266,28 @@ class Archive:
         alive = (share for n, share in archived.items() if n not in self._dead)
         more = max(alive, default=0.0) - max(there, default=0.0)
         return scores, more / asked if asked else 0.0
+
+
+def _with_regions(ranked: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    """Lift passages by all that match around them, the nearer the more.
+
+    A match counts in full at its own place, and for nothing `_REGION` places away. Sums
+    from the beginning make that the same work for each, however many stand around it.
+    """
+    ordered = sorted((number, rank) for rank, number in ranked)
+    numbers = [number for number, _ in ordered]
+    sums = [0.0, *accumulate(rank for _, rank in ordered)]
+    moments = [0.0, *accumulate(rank * number for number, rank in ordered)]
+    lifted = []
+    for place, (number, rank) in enumerate(ordered):
+        first = bisect_left(numbers, number - _REGION)
+        last = bisect_right(numbers, number + _REGION)
+        before = sums[place] - sums[first]
+        after = sums[last] - sums[place]
+        turning = moments[last] - moments[place] - (moments[place] - moments[first])
+        near = before + after - (turning - number * (after - before)) / _REGION
+        lifted.append((rank + _REGION_SHARE * near, number))
+    return lifted
 
 
 def _pieces(text: str) -> Sequence[tuple[int, int]]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from context_builder.decide.facts import facts
+from context_builder.decide.passing import without_echo
 from context_builder.decide.rules import Rules, eviction_order
 from context_builder.decide.shorten import gist, shorten_arguments
+from context_builder.items import Mark
+from context_builder.passing import is_echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +17,14 @@ if TYPE_CHECKING:
     from context_builder.items import ContextItem, Plan, Unit
     from context_builder.messages import ToolCall
 
-__all__ = ["clear_old_results", "clear_units", "reference_text", "to_reference"]
+__all__ = [
+    "clear_old_results",
+    "clear_units",
+    "facts_once",
+    "keep_newest_results",
+    "reference_text",
+    "to_reference",
+]
 
 _GIST_CHARS = 80
 _FACTS_SHARE = 0.4
@@ -32,6 +41,65 @@ def clear_old_results(plan: Plan, rules: Rules) -> Plan:
         if unit.kind == "tool" and unit.turn < plan.current_turn
     ]
     return clear_units(plan, rules, sorted(old, key=eviction_order(plan, rules)))
+
+
+def keep_newest_results(plan: Plan, rules: Rules) -> Plan:
+    """Turn all results but the newest few into references, whatever the budget is.
+
+    The same plan comes back where nothing did. Messages and ids stay, pinned results
+    whole.
+    """
+    most = rules.settings.keep_tool_results
+    if most is None:
+        return plan
+    units = list(plan.units)
+    seen = 0
+    for index in range(len(units) - 1, -1, -1):
+        unit = units[index]
+        if unit.kind != "tool" or not unit.is_shown:
+            continue
+        results = [
+            number
+            for number, item in enumerate(unit.originals)
+            if item.role == "tool" and item.source != "repair"
+        ]
+        fresh = max(0, min(most - seen, len(results)))
+        seen += len(results)
+        if not unit.pinned:
+            older = results[: len(results) - fresh]
+            units[index] = _without_results(unit, older, rules)
+    if all(new is old for new, old in zip(units, plan.units, strict=True)):
+        return plan
+    return dataclasses.replace(plan, units=tuple(units))
+
+
+def _without_results(unit: Unit, numbers: list[int], rules: Rules) -> Unit:
+    """Return a unit with these results as references, where that is smaller."""
+    items, sizes, marks = list(unit.items), list(unit.sizes), list(unit.marks)
+    done = {m.item_id for m in marks if m.action in {"referenced", "deduplicated"}}
+    if unit.rendition == "reference":
+        return unit
+    for number in numbers:
+        item = unit.originals[number]
+        if item.id in done:
+            continue
+        text = reference_text(item, unit.whole_sizes[number], rules)
+        short = item.with_content(text)
+        size = rules.ruler.item(short, calls=unit.calls)
+        if size < sizes[number]:
+            items[number], sizes[number] = short, size
+            reason = "older than the newest results that are kept"
+            marks.append(Mark(item.id, "referenced", reason))
+    if len(marks) == len(unit.marks):
+        return unit
+    return dataclasses.replace(
+        unit,
+        items=tuple(items),
+        sizes=tuple(sizes),
+        rendition="shortened",
+        reason="older results became references",
+        marks=tuple(marks),
+    )
 
 
 def clear_units(plan: Plan, rules: Rules, order: Iterable[int]) -> Plan:
@@ -55,6 +123,10 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
 
     An item stays as it is where the short form would not be smaller.
     """
+    return rules.once("reference", unit, lambda: _referenced(unit, rules))
+
+
+def _referenced(unit: Unit, rules: Rules) -> Unit:
     items = list(unit.items)
     sizes = list(unit.sizes)
     for index, item in enumerate(unit.items):
@@ -75,6 +147,8 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
 def _short_form(
     item: ContextItem, whole_tokens: int, rules: Rules
 ) -> ContextItem | None:
+    if is_echo(item):
+        return without_echo(item)
     if item.role == "tool":
         return item.with_content(reference_text(item, whole_tokens, rules))
     calls = tuple(_short_call(call, rules) for call in item.tool_calls)
@@ -102,12 +176,17 @@ def reference_text(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
     )
 
 
+def facts_once(text: str, rules: Rules) -> list[tuple[str, float]]:
+    """Return the facts in a text; it is looked at once a compaction."""
+    return rules.once("facts in", text, lambda: rules.facts(text))
+
+
 def _kept(text: str, whole_tokens: int, rules: Rules) -> str:
     """Return the facts in a text that are worth their tokens, or how it began."""
     room_tokens = min(
         rules.settings.reference_facts_tokens, int(whole_tokens * _FACTS_SHARE)
     )
-    found = facts(text)
+    found = facts_once(text, rules)
     kept: set[str] = set()
     for fact, _ in sorted(found, key=lambda pair: -pair[1]):
         tokens = rules.ruler.text(fact) + 1

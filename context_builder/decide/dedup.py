@@ -2,8 +2,9 @@
 
 Other content supersedes: the older is given up at once, since stale facts mislead.
 Equal content is not said twice: the newer becomes a reference to the older while that
-is still whole, so that the prompt-cache prefix stays. When an item is taken out of the
-conversation, what had given way to it comes back.
+is still whole, so that the prompt-cache prefix stays. A compaction moves the prefix
+anyway, and then it is the newest that shows the content. When an item is taken out of
+the conversation, what had given way to it comes back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from context_builder.items import ContextItem, Mark, Plan, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from context_builder.decide.rules import Rules
     from context_builder.decide.shown import Shown
@@ -124,6 +125,68 @@ class Doubles:
             pinned=unit.pinned or first.pinned,
         )
 
+    def handed_on(self, units: Sequence[Unit]) -> tuple[Unit, ...]:
+        """Show equal content where it came in last: there it is needed longest.
+
+        For a compaction, which might let go of the older and leave what refers to it.
+        In between the older shows it, so that the prefix stays.
+        """
+        changed: dict[float, Unit] = {}
+        for older, referring in self._references():
+            for unit_id, item_id in [(older.unit_id, older.item.id), *referring[:-1]]:
+                unit = changed.get(unit_id) or self._shown.get(unit_id)
+                if unit is not None:
+                    newest = referring[-1][1]
+                    changed[unit_id] = _same_as(unit, item_id, newest, self._rules)
+            unit_id, item_id = referring[-1]
+            unit = changed.get(unit_id) or self._shown.get(unit_id)
+            if unit is not None:
+                changed[unit_id] = _said_again(unit, item_id)
+        return tuple(changed.get(unit.id, unit) for unit in units)
+
+    def hand_on(self) -> None:
+        """Remember that `handed_on` was decided: the newest holds the key now."""
+        for older, referring in list(self._references()):
+            unit_id, item_id = referring[-1]
+            unit = self._shown.get(unit_id)
+            index = None if unit is None else _index(unit, item_id)
+            if unit is None or index is None or older.item.cache_key is None:
+                continue
+            given = self._gave_way.pop(older.item.id)
+            stale = [one for one in given if one not in referring]
+            was_held = (older.unit_id, older.item.id)
+            self._gave_way.setdefault(item_id, [])[:0] = [
+                *stale,
+                was_held,
+                *referring[:-1],
+            ]
+            newest = unit.originals[index]
+            self._holders[older.item.cache_key] = _Holder(unit_id, newest)
+
+    def _references(self) -> Iterator[tuple[_Holder, list[tuple[float, str]]]]:
+        """Yield what is referred to, and the shown items that refer to it, in order."""
+        for holder in self._holders.values():
+            given = self._gave_way.get(holder.item.id)
+            unit = self._shown.get(holder.unit_id) if given else None
+            if not given or unit is None or unit.pinned:
+                continue
+            if unit.kind in {"tool", "background"} and self._is_whole(holder, unit):
+                later = [one for one in given if self._refers(one, holder)]
+                if later:
+                    yield holder, later
+
+    def _refers(self, place: tuple[float, str], holder: _Holder) -> bool:
+        unit = self._shown.get(place[0])
+        index = None if unit is None else _index(unit, place[1])
+        if unit is None or index is None or not unit.is_shown:
+            return False
+        item = unit.originals[index]
+        is_later = unit.id > holder.unit_id or (
+            unit.id == holder.unit_id and index > (_index(unit, holder.item.id) or 0)
+        )
+        is_given_up = item is not unit.items[index]
+        return is_later and is_given_up and _is_equal(item, holder.item)
+
     def leave(self, items: Sequence[ContextItem]) -> None:
         """Bring back what had given way to items that were taken out.
 
@@ -147,19 +210,15 @@ class Doubles:
     def _restore(self, unit: Unit, item_id: str) -> bool:
         """Show an item again that is deduplicated for no reason any more."""
         index = _index(unit, item_id)
-        stays = tuple(
-            m for m in unit.marks if (m.item_id, m.action) != (item_id, "deduplicated")
-        )
-        if index is None or len(stays) == len(unit.marks):
+        bare = _without_mark(unit, item_id)
+        if index is None or len(bare.marks) == len(unit.marks):
             return False
         original = unit.originals[index]
         if original.cache_key is not None:
             self._holders[original.cache_key] = _Holder(unit.id, original)
+        unit = bare
         if unit.is_shown:
-            whole = unit.whole_sizes[index]
-            items = (*unit.items[:index], original, *unit.items[index + 1 :])
-            sizes = (*unit.sizes[:index], whole, *unit.sizes[index + 1 :])
-            unit = dataclasses.replace(unit, items=items, sizes=sizes)
+            unit = _said_again(unit, item_id)
         elif unit.kind != "tool":
             unit = dataclasses.replace(
                 unit,
@@ -169,7 +228,7 @@ class Doubles:
                 reason="",
                 pinned=any(item.pinned for item in unit.originals),
             )
-        self._shown.put(dataclasses.replace(unit, marks=stays))
+        self._shown.put(unit)
         self._moves.append(f"{item_id} is valid again")
         return True
 
@@ -194,6 +253,38 @@ def _superseded(unit: Unit, item_id: str, newer: ContextItem, rules: Rules) -> U
         return _with_text(unit, item_id, text, mark, rules)
     out = unit.leave_out(_STALE)
     return dataclasses.replace(out, marks=(*unit.marks, mark), pinned=False)
+
+
+def _same_as(unit: Unit, item_id: str, newest: str, rules: Rules) -> Unit:
+    """Return a unit with one item given up for an equal one that came in later."""
+    unit = _without_mark(unit, item_id)
+    mark = Mark(item_id, "deduplicated", f"the same content as {newest}")
+    if unit.kind == "tool":
+        text = f"[The same content as the newer result {newest}.]"
+        return _with_text(unit, item_id, text, mark, rules)
+    out = unit.leave_out(mark.reason)
+    return dataclasses.replace(out, marks=(*unit.marks, mark))
+
+
+def _said_again(unit: Unit, item_id: str) -> Unit:
+    """Return a shown unit with one item whole again."""
+    index = _index(unit, item_id)
+    if index is None:
+        return unit
+    original, whole = unit.originals[index], unit.whole_sizes[index]
+    return dataclasses.replace(
+        _without_mark(unit, item_id),
+        items=(*unit.items[:index], original, *unit.items[index + 1 :]),
+        sizes=(*unit.sizes[:index], whole, *unit.sizes[index + 1 :]),
+    )
+
+
+def _without_mark(unit: Unit, item_id: str) -> Unit:
+    """Return a unit that does not say any more that an item gave way."""
+    stays = tuple(
+        m for m in unit.marks if (m.item_id, m.action) != (item_id, "deduplicated")
+    )
+    return dataclasses.replace(unit, marks=stays)
 
 
 def _with_text(unit: Unit, item_id: str, text: str, mark: Mark, rules: Rules) -> Unit:

@@ -10,14 +10,19 @@ the session: what is worth least makes way.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from context_builder.decide.facts import facts
+from context_builder.copies import changed
+from context_builder.decide.clear import facts_once
 from context_builder.decide.shorten import gist
 from context_builder.items import ContextItem, Unit
+from context_builder.passing import is_echo
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from context_builder.decide.rules import Rules
 
 __all__ = ["Digest", "Fact", "digest_of", "notice_item"]
@@ -39,6 +44,11 @@ _SOURCE_WEIGHT: Mapping[str, float] = {
 }
 _REPEAT_WEIGHT = 1.5
 _MOST_REPEATS = 3
+_LEAST_FACT_TOKENS = 2
+_MOST_MISSES = 32
+"""After so many facts that did not fit, there is hardly room for another one."""
+_worth = operator.attrgetter("weight", "unit_id")
+"""The order in which facts are told: the worthiest, then the newest."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,13 +61,15 @@ class Fact:
     """The last unit that had it."""
     heading: str
     """How the line of that unit begins."""
-    tokens: int
-    """What its text takes."""
+    tokens: int = 0
+    """What its text takes; 0 as long as nobody had to know."""
 
-    @property
-    def worth(self) -> tuple[float, float]:
-        """The order in which facts are told: the worthiest, then the newest."""
-        return self.weight, self.unit_id
+    def occurred_again(self, newer: Fact) -> Fact:
+        """Return the fact as it stands in a newer unit, worth more than before."""
+        base = max(self.weight, newer.weight)
+        most = newer.weight + _REPEAT_WEIGHT * _MOST_REPEATS
+        weight = max(base, min(base + _REPEAT_WEIGHT, most))
+        return Fact(newer.text, weight, newer.unit_id, newer.heading, self.tokens)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,8 +82,12 @@ class Digest:
     """All facts that are known, told or not."""
     users: tuple[Unit, ...] = ()
     """The user's messages that left, oldest first."""
+    user_tokens: Mapping[float, int] = dataclasses.field(default_factory=dict)
+    """What the line of each of them takes, by unit."""
     whole: frozenset[float] = frozenset()
     """The units of which a line says all."""
+    tokens: int = 0
+    """About what the lines take: counted one by one."""
 
     def tells(self, unit_id: float) -> bool:
         """Say whether anything of a unit is known here."""
@@ -88,7 +104,13 @@ class Digest:
 
 
 def digest_of(
-    former: Digest, left: Sequence[Unit], rules: Rules, limit_tokens: int
+    former: Digest,
+    left: Sequence[Unit],
+    rules: Rules,
+    limit_tokens: int,
+    *,
+    covered: AbstractSet[float] = frozenset(),
+    summary: str = "",
 ) -> Digest:
     """Return the digest after these units have left as well.
 
@@ -97,73 +119,83 @@ def digest_of(
         left: The units that have left since, oldest first.
         rules: What to measure with.
         limit_tokens: What all lines together may take.
+        covered: Units that a summary tells of. Of these only the facts are told that
+            it leaves out.
+        summary: What it says.
     """
     known = dict(former.facts)
     for unit in left[-_MOST_UNITS:]:
-        for fact in _facts_of(unit, rules):
-            known[fact.text] = _merged(known.get(fact.text), fact)
+        for fact in _once_facts_of(unit, rules):
+            older = known.get(fact.text)
+            known[fact.text] = fact if older is None else older.occurred_again(fact)
     if len(known) > _MOST_FACTS:
-        best = sorted(known.values(), key=lambda fact: fact.worth)[-_MOST_FACTS:]
+        best = sorted(known.values(), key=_worth)[-_MOST_FACTS:]
         known = {fact.text: fact for fact in best}
     users = (*former.users, *(unit for unit in left if unit.starts_turn))
     users = tuple(sorted(users, key=lambda unit: unit.id))[-_MOST_USER_UNITS:]
-    spoken, user_tokens = _user_lines(users, rules, int(limit_tokens * _USER_SHARE))
+    sizes = {
+        unit.id: former.user_tokens.get(unit.id) or _line_tokens(unit, rules)
+        for unit in users
+    }
+    untold = [unit for unit in users if unit.id not in covered]
+    spoken, user_tokens = _user_lines(untold, sizes, int(limit_tokens * _USER_SHARE))
     said = "\n".join(line for _, line in spoken.values())
-    told = _told_facts(
-        (fact for fact in known.values() if fact.text not in said),
-        rules,
-        limit_tokens - user_tokens,
-    )
+
+    def is_told(fact: Fact) -> bool:
+        """Say whether a fact stands in the request anyway."""
+        is_covered = fact.unit_id in covered and fact.text in summary
+        return is_covered or fact.text in said
+
+    told, fact_tokens = _told_facts(known, rules, limit_tokens - user_tokens, is_told)
     return Digest(
         lines=_lines(spoken, told),
         facts=known,
         users=users,
+        user_tokens=sizes,
+        tokens=user_tokens + fact_tokens,
         whole=frozenset(unit.id for unit, _ in spoken.values() if _is_said_whole(unit)),
     )
 
 
-def _merged(older: Fact | None, newer: Fact) -> Fact:
-    """Return a fact that occurred again: worth more, and standing with the newer."""
-    if older is None:
-        return newer
-    base = max(older.weight, newer.weight)
-    weight = min(base + _REPEAT_WEIGHT, newer.weight + _REPEAT_WEIGHT * _MOST_REPEATS)
-    return dataclasses.replace(newer, weight=max(weight, base))
+def _once_facts_of(unit: Unit, rules: Rules) -> tuple[Fact, ...]:
+    return rules.once("facts", unit.originals, lambda: tuple(_facts_of(unit, rules)))
 
 
 def _facts_of(unit: Unit, rules: Rules) -> Iterator[Fact]:
-    count = rules.ruler.text
     head = unit.originals[0]
     if unit.kind != "tool":
         heading = f"{head.id} {head.role}"
-        for text, weight in facts(head.text):
+        for text, weight in rules.facts(head.text):
             worth = weight + _SOURCE_WEIGHT[head.role]
-            yield Fact(text, worth, unit.id, heading, count(text) + 1)
+            yield Fact(text, worth, unit.id, heading)
         return
     for call, result in zip(head.tool_calls, unit.originals[1:], strict=True):
         heading = f"{head.id} {call.name}"
-        for text, weight in facts(call.arguments):
+        for text, weight in rules.facts(call.arguments):
             worth = weight + _SOURCE_WEIGHT["call"]
-            yield Fact(text, worth, unit.id, heading, count(text) + 1)
-        if result.source != "repair":
-            for text, weight in facts(result.text):
+            yield Fact(text, worth, unit.id, heading)
+        if result.source != "repair" and not is_echo(result):
+            for text, weight in facts_once(result.text, rules):
                 worth = weight + _SOURCE_WEIGHT["tool"]
-                yield Fact(text, worth, unit.id, heading, count(text) + 1)
+                yield Fact(text, worth, unit.id, heading)
 
 
 def _user_lines(
-    users: Sequence[Unit], rules: Rules, limit_tokens: int
+    users: Sequence[Unit], sizes: Mapping[float, int], limit_tokens: int
 ) -> tuple[dict[float, tuple[Unit, str]], int]:
     """Return lines with the user's words, newest first as far as there is room."""
     lines: dict[float, tuple[Unit, str]] = {}
     taken_tokens = 0
     for unit in reversed(users):
-        line = _user_line(unit)
-        tokens = rules.ruler.text(line) + 1
+        tokens = sizes[unit.id]
         if taken_tokens + tokens <= limit_tokens:
             taken_tokens += tokens
-            lines[unit.id] = (unit, line)
+            lines[unit.id] = (unit, _user_line(unit))
     return lines, taken_tokens
+
+
+def _line_tokens(unit: Unit, rules: Rules) -> int:
+    return rules.ruler.text(_user_line(unit)) + 1
 
 
 def _is_said_whole(unit: Unit) -> bool:
@@ -178,21 +210,33 @@ def _user_line(unit: Unit) -> str:
 
 
 def _told_facts(
-    known: Iterable[Fact], rules: Rules, limit_tokens: int
-) -> dict[str, list[Fact]]:
-    """Return the worthiest facts that fit, by the heading that they stand under."""
+    known: dict[str, Fact],
+    rules: Rules,
+    limit_tokens: int,
+    is_told: Callable[[Fact], bool],
+) -> tuple[dict[str, list[Fact]], int]:
+    """Return the worthiest facts that fit, by their heading, and what they take.
+
+    They are counted from the worthiest on, and no further once several did not fit;
+    `known` remembers what was counted.
+    """
     told: dict[str, list[Fact]] = {}
     left_tokens = limit_tokens
-    for fact in sorted(known, key=lambda one: one.worth, reverse=True):
-        if left_tokens <= 0:
+    misses = 0
+    for fact in sorted(known.values(), key=_worth, reverse=True):
+        if left_tokens < _LEAST_FACT_TOKENS or misses >= _MOST_MISSES:
             break
-        tokens = fact.tokens
+        tokens = fact.tokens or rules.ruler.text(fact.text) + 1
+        if not fact.tokens:
+            known[fact.text] = changed(fact, tokens=tokens)
         if fact.heading not in told:
             tokens += rules.ruler.text(fact.heading) + 2
-        if tokens <= left_tokens:
+        if tokens > left_tokens:
+            misses += 1
+        elif not is_told(fact):
             left_tokens -= tokens
             told.setdefault(fact.heading, []).append(fact)
-    return told
+    return told, limit_tokens - left_tokens
 
 
 def _lines(
@@ -207,10 +251,20 @@ def _lines(
     return tuple(line for _, line in lines)
 
 
-def notice_item(left_out_items: int, digest: Digest | None = None) -> ContextItem:
-    """Return the item that tells the model that something was left out, and what."""
+def notice_item(
+    left_out_items: int, digest: Digest | None = None, *, is_marker: bool = False
+) -> ContextItem:
+    """Return the item that tells the model that something was left out, and what.
+
+    Args:
+        left_out_items: How many messages left.
+        digest: What they held.
+        is_marker: Whether it stands where they stood, behind the first messages.
+    """
     were = "message was" if left_out_items == 1 else "messages were"
     text = f"{left_out_items:,} earlier {were} left out to save space"
+    if is_marker:
+        text = f"[snipped {left_out_items:,} {were.partition(' ')[0]}]"
     if digest is not None and digest.lines:
         text = "\n".join([f"{text}; names, ids and figures in them:", *digest.lines])
     return ContextItem(role="user", content=text, id="notice", source="notice")

@@ -10,7 +10,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from context_builder.decide.current import cut_content
-from context_builder.decide.shorten import truncate_chars
+from context_builder.decide.shorten import cut_before, truncate_chars
 from context_builder.items import ContextItem, Mark, Unit
 
 if TYPE_CHECKING:
@@ -50,7 +50,38 @@ def cap_results(
         if item.role == "tool" and item.source != "repair" and is_new:
             rest_tokens = others_tokens + unit.tokens - unit.sizes[index]
             unit = _cap(unit, index, rules, rest_tokens, limit_tokens)
+    return _within_round(unit, rules)
+
+
+def _within_round(unit: Unit, rules: Rules) -> Unit:
+    """Return a round within its budget: the largest results become previews first.
+
+    It is judged once all results are there. What was changed before is not changed
+    again.
+    """
+    most_tokens = rules.settings.round_results_max_tokens
+    results = [n for n, item in enumerate(unit.originals) if item.role == "tool"]
+    if most_tokens is None or any(
+        unit.originals[number].source == "repair" for number in results
+    ):
+        return unit
+    for number in sorted(results, key=lambda n: (-unit.sizes[n], n)):
+        if sum(unit.sizes[n] for n in results) <= most_tokens:
+            break
+        item = unit.originals[number]
+        short = item.with_content(_preview(item, unit.whole_sizes[number], rules))
+        if rules.ruler.item(short, calls=unit.calls) < unit.sizes[number]:
+            reason = "the results of its round were over round_results_max_tokens"
+            unit = _with(unit, number, short, rules, reason)
     return unit
+
+
+def _preview(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
+    head = item.text[: cut_before(item.text, rules.settings.preview_chars)]
+    return (
+        f"[Result of {whole_tokens:,} tokens put aside; it can be fetched again as "
+        f"{item.id}. It begins:]\n{head}"
+    )
 
 
 def _cap(unit: Unit, index: int, rules: Rules, rest_tokens: int, limit: int) -> Unit:

@@ -1,4 +1,4 @@
-"""The rungs that leave units out: background, then the least important history."""
+"""The rungs that leave units out: background, history, the summary of history."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from context_builder.decide.budget import allowances, demand
+from context_builder.decide.passing import belongs_to_latest
 from context_builder.decide.rules import (
     Rules,
     class_of,
     eviction_order,
-    importance,
+    rating,
 )
 from context_builder.decide.shorten import MIN_TOKENS, shorten_text
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from context_builder.items import Plan, Unit
     from context_builder.settings import ContextClass
 
-__all__ = ["drop_optional", "evict_least_important", "evict_units"]
+__all__ = ["drop_optional", "drop_summary", "evict_least_important", "evict_units"]
 
 _LEAST_FRAGMENT_TOKENS = 2 * MIN_TOKENS
 _YIELDING: tuple[ContextClass, ...] = ("tool_results", "history")
@@ -30,7 +31,11 @@ def drop_optional(plan: Plan, rules: Rules) -> Plan:
     """Leave out optional background, the least important first, until the plan fits."""
     units = list(plan.units)
     excess_tokens = plan.excess_tokens
-    background = [n for n, unit in enumerate(units) if unit.kind == "background"]
+    background = [
+        n
+        for n, unit in enumerate(units)
+        if unit.kind == "background" and not belongs_to_latest(unit, plan.current_turn)
+    ]
     for index in sorted(background, key=eviction_order(plan, rules)):
         if excess_tokens <= 0:
             break
@@ -59,9 +64,9 @@ def evict_least_important(plan: Plan, rules: Rules) -> Plan:
         name = max((n for n in _YIELDING if queues[n]), key=lambda n: over[n])
         index = queues[name].pop()
         unit = units[index]
-        rating = importance(unit, plan.current_turn, rules.settings)
+        rated = rating(unit, plan.current_turn, rules)
         over_tokens = excess_tokens
-        if rating >= rules.settings.truncate_at:
+        if rated >= rules.settings.truncate_at:
             over_tokens -= plan.reserve_tokens  # the digest is worth less than this
             if over_tokens <= 0:
                 continue
@@ -72,12 +77,20 @@ def evict_least_important(plan: Plan, rules: Rules) -> Plan:
     return dataclasses.replace(plan, units=tuple(units))
 
 
+def drop_summary(plan: Plan, rules: Rules) -> Plan:
+    """Leave out the summary: less important than what the current turn holds."""
+    del rules
+    summaries = [n for n, unit in enumerate(plan.units) if unit.kind == "summary"]
+    return evict_units(plan, summaries, "over budget: the current turn comes first")
+
+
 def _queues(plan: Plan, rules: Rules) -> dict[ContextClass, list[int]]:
     """Return for each class the places of what may go; the next to go stands last."""
     queues: dict[ContextClass, list[int]] = {name: [] for name in _YIELDING}
     for index, unit in enumerate(plan.units):
         name = class_of(unit, plan.current_turn)
-        if name in queues and not unit.pinned and unit.turn < plan.current_turn:
+        may_go = unit.turn < plan.current_turn and unit.kind != "summary"
+        if name in queues and not unit.pinned and may_go:
             queues[name].append(index)
     key = eviction_order(plan, rules)
     return {
@@ -87,10 +100,10 @@ def _queues(plan: Plan, rules: Rules) -> dict[ContextClass, list[int]]:
 
 def _shortened_or_out(unit: Unit, excess_tokens: int, plan: Plan, rules: Rules) -> Unit:
     """Leave a unit out; one of high priority is shortened to what is left instead."""
-    rating = importance(unit, plan.current_turn, rules.settings)
+    rated = rating(unit, plan.current_turn, rules)
     room_tokens = unit.tokens - excess_tokens
     if (
-        rating >= rules.settings.truncate_at
+        rated >= rules.settings.truncate_at
         and unit.rendition == "whole"
         and room_tokens >= _LEAST_FRAGMENT_TOKENS
         and unit.kind != "tool"

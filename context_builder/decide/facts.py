@@ -7,6 +7,7 @@ a line that reports an error. Pure text work; it knows no tokens.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from typing import TYPE_CHECKING
@@ -24,24 +25,74 @@ _MOST_FACTS = 400
 _SCAN_CHARS = 60_000
 """Only so much of a text is looked at, from its head and from its tail."""
 
-_FACT = re.compile(
-    r"""
-    (?P<url>\bhttps?://[^\s"'<>\\)]+)
-  | (?P<mail>\b[\w.+-]+@[\w-]+\.[\w.-]+\b)
-  | (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]+/)+[\w.@+-]+|/[\w.@+-]{2,}
-      |\b[\w-]+\.(?=\w*[a-z])\w{1,5}\b)
-  | (?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?|\b\d{1,2}:\d{2}\b
-      |\d{4}年\d{1,2}月(?:\d{1,2}日)?)
-  | (?P<ident>\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b|\b\w+(?:_\w+)+\b
-      |\b\w+(?:-\w+)*\#\w+\b)
-  | (?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b|\b\d+(?:元|分|%|公里|人))
-  | (?P<name>\b[A-Z]{2,}\b|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b|\b[a-z]+(?:[A-Z][a-z]+)+\b)
-  | (?P<value>"[^"\\\n{}\[\]]{2,40}"(?!\s*:))
-  | (?:[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]
-      |`(?P<code>[^`\n]{2,80})`)(?P<quoted>)
-    """,
-    re.VERBOSE,
+_URL = r"(?P<url>\bhttps?://[^\s\"'<>\\)]+)"
+_MAIL = r"(?P<mail>\b[\w.+-]++@[\w-]+\.[\w.-]+\b)"
+_PATH = (
+    r"(?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]++/)+[\w.@+-]+|/[\w.@+-]{2,}"
+    r"|\b[\w-]++\.(?=\w*[a-z])\w{1,5}\b)"
 )
+_DATE = (
+    r"(?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?"
+    r"|\b\d{1,2}:\d{2}\b|\d{4}年\d{1,2}月(?:\d{1,2}日)?)"
+)
+_IDENT_WITH_DIGIT = r"\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b"
+_IDENT_WITH_JOINT = r"\b\w+(?:_\w+)+\b|\b\w+(?:-\w+)*\#\w+\b"
+_NUMBER = (
+    r"(?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b"
+    r"|\b\d+(?:元|分|%|公里|人))"
+)
+_NAME = (
+    r"(?P<name>\b[A-Z]{2,}\b|\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b"
+    r"|\b[a-z]+(?:[A-Z][a-z]+)+\b)"
+)
+_VALUE = r'(?P<value>"[^"\\\n{}\[\]]{2,40}"(?!\s*:))'
+_QUOTED = (
+    r"(?:[“《「『](?P<said>[^”》」』\n]{2,40})[”》」』]"
+    r"|`(?P<code>[^`\n]{2,80})`)(?P<quoted>)"
+)
+
+_SIGNS = (
+    re.compile(r"[/@]|\.\w"),
+    re.compile(r"\d"),
+    re.compile(r"[_#]"),
+    re.compile(r"[A-Z]"),
+    re.compile(r"[\"`“《「『]"),
+)
+"""What a text must hold for any fact of a kind to be in it; see `_pattern`."""
+
+
+@functools.cache
+def _pattern(signs: tuple[bool, ...]) -> re.Pattern[str] | None:
+    """Return the pattern of the facts that a text with these signs can hold.
+
+    It finds what the pattern of all kinds would find. Most texts hold few signs, and
+    each kind that is left out is one less to be tried at every character.
+    """
+    has_punctuation, has_digit, has_joint, has_capital, has_quote = signs
+    kinds = []
+    if has_punctuation:
+        kinds += [_URL, _MAIL, _PATH]
+    if has_digit:
+        kinds.append(_DATE)
+    kinds += _idents(has_digit=has_digit, has_joint=has_joint)
+    if has_digit:
+        kinds.append(_NUMBER)
+    if has_capital:
+        kinds.append(_NAME)
+    if has_quote:
+        kinds += [_VALUE, _QUOTED]
+    return re.compile("|".join(kinds)) if kinds else None
+
+
+def _idents(*, has_digit: bool, has_joint: bool) -> list[str]:
+    idents = [_IDENT_WITH_DIGIT] if has_digit else []
+    idents += [_IDENT_WITH_JOINT] if has_joint else []
+    return [f"(?P<ident>{'|'.join(idents)})"] if idents else []
+
+
+def _pattern_for(text: str) -> re.Pattern[str] | None:
+    """Return what finds the facts in a text; None: there can be none."""
+    return _pattern(tuple(sign.search(text) is not None for sign in _SIGNS))
 
 
 WEIGHTS: Mapping[str, float] = {
@@ -114,14 +165,16 @@ def _short_or_found(value: str) -> Iterator[tuple[str, float]]:
     if len(value) > _VALUE_CHARS or "\n" in value:
         yield from _found(value)
     elif value:
-        match = _FACT.fullmatch(value)
+        pattern = _pattern_for(value)
+        match = pattern.fullmatch(value) if pattern else None
         kind = (match.lastgroup if match else None) or "value"
         yield value, WEIGHTS.get(kind, WEIGHTS["value"])
 
 
 def _found(text: str) -> Iterator[tuple[str, float]]:
-    for match in _FACT.finditer(text):
-        inner = match["said"] or match["code"]
+    pattern = _pattern_for(text)
+    for match in pattern.finditer(text) if pattern else ():
+        inner = match["said"] or match["code"] if match.lastgroup == "quoted" else None
         fact = (inner or match[0]).strip(' .,;:"')
         if _SHORTEST_CHARS <= len(fact) <= _LONGEST_CHARS or (
             len(fact) > 1 and not fact.isascii()

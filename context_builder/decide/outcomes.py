@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
-from context_builder.decide.rules import Rules, class_of, importance
-from context_builder.report import ClassUse, Outcome
+from context_builder.decide.rules import Rules, class_of, rating
+from context_builder.report import ClassUse, Outcome, SummaryAction, SummaryOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from context_builder.decide.fold import Fold
+    from context_builder.decide.summaries import Summaries, SummaryTry
     from context_builder.items import Action, ContextItem, Mark, Unit
     from context_builder.settings import ContextClass
 
-__all__ = ["class_uses", "outcomes", "pending_calls"]
+__all__ = ["class_uses", "outcomes", "pending_calls", "summary_outcomes"]
 
 _MADE_HERE = frozenset({"repair", "recall"})
 _BY_RENDITION: Mapping[str, Action] = {
@@ -43,9 +45,10 @@ def outcomes(
     told: list[tuple[int, Outcome]] = []
     if fold.system is not None:
         told.append((-1, _system(fold)))
-    for unit in (*fold.shown.live, *fold.shown.gone.values()):
+    for unit in fold.shown.all_units():
         told += [
-            (_number(one.item_id), one) for one in _of_unit(unit, fold.turn, rules)
+            (_number(one.item_id), _covered(one, unit, fold))
+            for one in _of_unit(unit, fold.turn, rules)
         ]
     for item_id, mark in left_out.items():
         told.append((_number(item_id), _left_out(items[item_id], mark, rules)))
@@ -54,6 +57,8 @@ def outcomes(
 
 
 def _number(item_id: str) -> int:
+    if item_id.startswith("s"):
+        return 0  # summaries stand before all items
     return int(item_id[1:].partition(".")[0])
 
 
@@ -88,7 +93,7 @@ def _left_out(item: ContextItem, mark: Mark, rules: Rules) -> Outcome:
 
 
 def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
-    rating = importance(unit, turn, rules.settings)
+    rated = rating(unit, turn, rules)
     told = []
     for index, item in enumerate(unit.originals):
         if item.source in _MADE_HERE:
@@ -104,10 +109,53 @@ def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
                 tokens_after=unit.sizes[index] if unit.is_shown else 0,
                 reason=reason,
                 context_class=class_of(unit, turn),
-                priority=rating,
+                priority=rated,
             )
         )
     return told
+
+
+def _covered(outcome: Outcome, unit: Unit, fold: Fold) -> Outcome:
+    """Say of what left that a summary tells of it."""
+    summary = fold.summaries.current
+    if summary is None or unit.is_shown or unit.id not in fold.summaries.told:
+        return outcome
+    if outcome.action != "evicted":
+        return outcome
+    reason = f"summary {summary.item.id} tells of it"
+    return dataclasses.replace(outcome, action="summarized", reason=reason)
+
+
+def summary_outcomes(fold: Fold) -> tuple[SummaryOutcome, ...]:
+    """Return what became of every wish for a summary, oldest first."""
+    return tuple(
+        SummaryOutcome(
+            summary_id=tried.summary_id,
+            action=action,
+            items=len(tried.covers),
+            made_by=tried.made_by,
+            reason=reason,
+        )
+        for tried in fold.summaries.tries
+        for action, reason in [_summary_fate(tried, fold.summaries)]
+    )
+
+
+def _summary_fate(
+    tried: SummaryTry, summaries: Summaries
+) -> tuple[SummaryAction, str]:
+    if tried.summary_id is None:
+        return "refused", tried.reason
+    if tried.summary_id in summaries.spoiled:
+        return "dropped", summaries.spoiled[tried.summary_id]
+    current = summaries.current
+    if current is not None and current.item.id == tried.summary_id:
+        if summaries.is_shown:
+            return "shown", ""
+        return "left_out", "over budget: the current turn comes first"
+    if current is not None and summaries.includes(tried.summary_id):
+        return "replaced", f"summary {current.item.id} tells of it as well"
+    return "left_out", "not all that it covers has left here, or it is too large here"
 
 
 def _fate(unit: Unit, index: int) -> tuple[Action, str]:

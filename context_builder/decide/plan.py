@@ -7,10 +7,9 @@ the request does not fit at all.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
-from context_builder.decide.clear import clear_old_results
+from context_builder.decide.clear import clear_old_results, keep_newest_results
 from context_builder.decide.current import (
     clear_current_rounds,
     drop_notice,
@@ -22,28 +21,23 @@ from context_builder.decide.current import (
     shorten_results_over_share,
 )
 from context_builder.decide.dedup import drop_superseded
-from context_builder.decide.evict import drop_optional, evict_least_important
-from context_builder.decide.rules import Rules, Step
+from context_builder.decide.evict import (
+    drop_optional,
+    drop_summary,
+    evict_least_important,
+)
+from context_builder.decide.passing import drop_latest_values, drop_passing
+from context_builder.decide.rules import Rules, Rung, Step
+from context_builder.decide.window import slide_window
 
 if TYPE_CHECKING:
     from context_builder.items import Plan
 
-__all__ = ["LADDER", "Rung", "descend"]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Rung:
-    """A step of the ladder, and when it may be taken."""
-
-    step: Step
-    needs_limit: bool = False
-    """Only while the plan is over the budget itself, not just over the low mark."""
-    may_be_skipped: bool = True
-    """Whether it is skipped for a small gain. Not where the less important would then
-    outlive the more important."""
+__all__ = ["LADDER", "STANDING", "Rung", "descend"]
 
 
 LADDER: tuple[Rung, ...] = (
+    Rung(drop_passing, may_be_skipped=False),
     Rung(drop_optional),
     Rung(drop_superseded),
     Rung(clear_old_results),
@@ -51,21 +45,39 @@ LADDER: tuple[Rung, ...] = (
     Rung(evict_least_important, may_be_skipped=False),
     Rung(clear_current_rounds, needs_limit=True),
     Rung(shorten_current_results, needs_limit=True),
+    Rung(drop_summary, needs_limit=True),
     Rung(evict_current_rounds, needs_limit=True),
     Rung(shorten_latest_round, needs_limit=True),
+    Rung(drop_latest_values, needs_limit=True),
     Rung(drop_notice, needs_limit=True),
     Rung(shorten_latest_user, needs_limit=True),
     Rung(keep_only_the_question, needs_limit=True),
 )
 """From the cheapest loss to the dearest."""
 
+STANDING: tuple[tuple[Step, str], ...] = (
+    (slide_window, "the sliding window moved"),
+    (keep_newest_results, "older results became references"),
+)
+"""Steps for those who ask for them: taken at every entry, whatever the budget is, each
+with what is said where it changed something."""
 
-def descend(plan: Plan, rules: Rules, ladder: tuple[Rung, ...] = LADDER) -> Plan:
+
+def descend(plan: Plan, rules: Rules, ladder: tuple[Rung, ...] | None = None) -> Plan:
     """Take the cheapest loss first, until the plan fits or the ladder ends.
 
     A rung that frees little is skipped where the later ones reach the low mark without
-    it. The result may still be over the limit: then nothing more can be done.
+    it. Where somebody's own ladder ends over the limit, the usual one goes on from
+    there. The result may still be over the limit: then nothing more can be done.
     """
+    ladder = ladder or rules.ladder or LADDER
+    lower = _descend(plan, rules, ladder)
+    if lower.fits_limit or ladder is LADDER:
+        return lower
+    return _descend(lower, rules, LADDER)
+
+
+def _descend(plan: Plan, rules: Rules, ladder: tuple[Rung, ...]) -> Plan:
     least_tokens = int(plan.limit_tokens * rules.settings.min_gain_share)
     thrifty = _walk(plan, rules, ladder, least_tokens)
     return thrifty if thrifty.fits else _walk(plan, rules, ladder, 0)
@@ -74,11 +86,24 @@ def descend(plan: Plan, rules: Rules, ladder: tuple[Rung, ...] = LADDER) -> Plan
 def _walk(
     plan: Plan, rules: Rules, ladder: tuple[Rung, ...], least_tokens: int
 ) -> Plan:
+    tokens = plan.tokens  # a sum over all units: once for each plan
     for rung in ladder:
-        if plan.fits or (rung.needs_limit and plan.fits_limit):
+        if _may_stop(plan, tokens, rung):
             break
         lower = rung.step(plan, rules)
-        gain_tokens = plan.tokens - lower.tokens
-        if lower.fits or not rung.may_be_skipped or gain_tokens >= least_tokens:
-            plan = lower
+        if lower is plan:
+            continue
+        lower_tokens = lower.tokens
+        if (
+            not rung.may_be_skipped
+            or tokens - lower_tokens >= least_tokens
+            or lower_tokens + lower.reserve_tokens <= lower.target_tokens
+        ):
+            plan, tokens = lower, lower_tokens
     return plan
+
+
+def _may_stop(plan: Plan, tokens: int, rung: Rung) -> bool:
+    """Say whether a plan of so many tokens needs a rung no more."""
+    fits = tokens + plan.reserve_tokens <= plan.target_tokens
+    return fits or (rung.needs_limit and tokens <= plan.limit_tokens)

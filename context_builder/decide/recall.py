@@ -14,17 +14,17 @@ from context_builder.decide.archive import Archive, Passage, Search
 from context_builder.items import ContextItem, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from context_builder.decide.rules import Rules
 
 __all__ = ["Found", "choose_passages", "recall_unit"]
 
-_LEAST_SHARE_OF_BEST = 0.22
+_LEAST_SHARE_OF_BEST = 0.1
 """Passages that match much worse than the best one are not worth their tokens."""
-_LEAST_SHARE_OF_RAREST = 0.5
+_LEAST_SHARE_OF_RAREST = 0.2
 """A passage that shares nothing rare with the message is no answer to it."""
-_MOST_LOOKED_AT = 64
+_MOST_LOOKED_AT = 256
 _ENOUGH_SHARE = 0.9
 """Nothing more is looked at once so much of the limit is used."""
 _LINE_TOKENS = 4
@@ -77,12 +77,20 @@ def choose_passages(
         unit = unit_of(passage.unit_id)
         if unit is None or is_said(passage) or _is_shown(unit, passage.index):
             continue
-        cost = rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
+        cost = _cost(passage, unit, rules)
         if tokens + cost <= limit_tokens:
             chosen.append(passage)
             tokens += cost
     chosen.sort(key=lambda p: (p.unit_id, p.index, p.start))
     return Found(tuple(chosen), tokens)
+
+
+def _cost(passage: Passage, unit: Unit, rules: Rules) -> int:
+    """Return about what a passage takes; of a whole message it is known."""
+    text = unit.originals[passage.index].text
+    if passage.end - passage.start == len(text):
+        return unit.whole_sizes[passage.index]
+    return rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
 
 
 def _is_shown(unit: Unit, index: int) -> bool:
@@ -104,17 +112,9 @@ def recall_unit(
     rules: Rules,
 ) -> Unit:
     """Return the framed item that holds the passages, as a unit."""
-    lines = []
-    for passage in found:
-        unit = unit_of(passage.unit_id)
-        if unit is None:
-            continue
-        item = unit.originals[passage.index]
-        who = item.tool_name if item.role == "tool" else item.role
-        lines.append(f"[{item.id} {who}] {passage_text(passage, unit)}")
     item = ContextItem(
         role="user",
-        content="\n".join(lines),
+        content="\n".join(_lines(found, unit_of)),
         id=f"r{int(unit_id + 1)}",
         source="recall",
         optional=True,
@@ -129,3 +129,27 @@ def recall_unit(
         sizes=(size,),
         whole_sizes=(size,),
     )
+
+
+def _lines(
+    found: Sequence[Passage], unit_of: Callable[[float], Unit | None]
+) -> Iterator[str]:
+    """Yield the passages with their headings.
+
+    What follows on the one before needs no handle, and no speaker where that is the
+    same.
+    """
+    number, speaker = -1, ""
+    for passage in found:
+        unit = unit_of(passage.unit_id)
+        if unit is None:
+            continue
+        item = unit.originals[passage.index]
+        who = (item.tool_name or "tool") if item.role == "tool" else item.role
+        text = passage_text(passage, unit)
+        own = int(item.id[1:].partition(".")[0])
+        if own not in {number, number + 1}:
+            yield f"[{item.id} {who}] {text}"
+        else:
+            yield text if who == speaker else f"[{who}] {text}"
+        number, speaker = own, who

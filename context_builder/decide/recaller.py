@@ -9,21 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive, Passage, Search
+from context_builder.decide.passing import shown_excerpts
 from context_builder.decide.recall import Found, choose_passages, recall_unit
+from context_builder.passing import Excerpt, repeats
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from collections.abc import Set as AbstractSet
 
     from context_builder.decide.rules import Rules
     from context_builder.decide.shown import Shown
     from context_builder.items import Unit
 
-__all__ = ["FULL_NEED", "HALF", "Recaller", "is_recalled"]
+__all__ = ["ENOUGH_SHARE", "HALF", "Recaller", "is_recalled", "weight_of"]
 
 HALF = 0.5
 """What is recalled for a unit stands half a place before it."""
-FULL_NEED = 0.1
-"""From this need up (see `Search.need`) a message is taken to ask for what left."""
+_NO_NEED, _FULL_NEED = -0.2, 0.05
+"""Between these needs (see `Search.need`) a message is taken to ask for what left, more
+and more. What is there word for word can still ask for something else."""
+ENOUGH_SHARE = 0.9
+"""No room is made where so much of what is needed has some."""
 FRAME_TOKENS = 24
 """About what the frame around recalled passages takes."""
 _MOST_LIVE = 65
@@ -31,7 +37,12 @@ _MOST_LIVE = 65
 _SHARE_OF_ROOM = 0.5
 _SHARE_OF_FREE = 0.75
 """What is recalled leaves room for what answers it."""
-_LEAST_GROWTH_SHARE = 0.2
+_LEAST_GROWTH_SHARE = 0.02
+
+
+def weight_of(need: float) -> float:
+    """Return how much of what may be recalled a need is worth, from 0 to 1."""
+    return min(1.0, max(0.0, (need - _NO_NEED) / (_FULL_NEED - _NO_NEED)))
 
 
 def is_recalled(unit: Unit) -> bool:
@@ -50,6 +61,20 @@ class Recaller:
         self._spent_tokens = 0
         self._room_tokens = limit_tokens
         self._start_tokens = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be found."""
+        return not self.archive.passages
+
+    def see(self, unit: Unit) -> None:
+        """Note the date that a unit begins with."""
+        self.archive.see(unit)
+
+    def keep(self, units: Iterable[Unit]) -> None:
+        """Let units be found that left the request, or stand there in part only."""
+        for unit in units:
+            self.archive.add(unit)
 
     def start(self, tokens: int, limit_tokens: int) -> None:
         """Begin anew after a compaction that came down to so many tokens."""
@@ -95,12 +120,20 @@ class Recaller:
             room = min(room, allowed - self._spent_tokens)
         return max(0, room)
 
+    def free_for(self, wanted_tokens: int) -> int:
+        """Return what has to be free so that so much can be recalled."""
+        return int(wanted_tokens / _SHARE_OF_FREE) + FRAME_TOKENS
+
     def search(self, newest: Unit, users: AbstractSet[float]) -> Search:
         """Look for what a message asks for."""
         return self.archive.search(
             newest.originals[0].text,
             users=users,
-            live=[unit.items[0].text for unit in self._shown.live[-_MOST_LIVE:-1]],
+            live=[
+                unit.items[0].text
+                for unit in self._shown.live[-_MOST_LIVE:-1]
+                if not is_recalled(unit)
+            ],
         )
 
     def choose(
@@ -114,15 +147,34 @@ class Recaller:
             told: Units that the digest says whole.
         """
         there = {p for passages in self._places.values() for p in passages}
+        said = shown_excerpts(self._shown.live)
+
+        def is_said(passage: Passage) -> bool:
+            return (
+                passage in there
+                or passage.unit_id in told
+                or self._is_repeated(passage, said)
+            )
+
         return choose_passages(
             search,
             self.archive,
             self._rules,
             limit_tokens=limit_tokens,
-            is_said=lambda passage: passage in there or passage.unit_id in told,
+            is_said=is_said,
             unit_of=self._shown.get,
             texts=min(len(self._shown.live), _MOST_LIVE) - 1,
         )
+
+    def _is_repeated(
+        self, passage: Passage, said: Mapping[str, tuple[Excerpt, ...]]
+    ) -> bool:
+        """Say whether an answer of the recall tool, which is shown, says a passage."""
+        unit = self._shown.get(passage.unit_id) if said else None
+        if unit is None:
+            return False
+        item = unit.originals[passage.index]
+        return repeats(said, Excerpt(item.id, passage.start, passage.end))
 
     def put(self, newest: Unit, found: Found, free_tokens: int) -> None:
         """Show passages just before a message, if they fit as they are framed."""

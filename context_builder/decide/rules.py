@@ -7,9 +7,11 @@ and no clock.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
+from context_builder.decide.facts import facts
+from context_builder.decide.passing import belongs_to_latest, is_stale_value
 from context_builder.items import (
     PRIORITY_BACKGROUND,
     PRIORITY_CURRENT_TOOL,
@@ -18,10 +20,27 @@ from context_builder.items import (
     ContextItem,
     Plan,
     Unit,
+    UnitKind,
 )
 from context_builder.settings import ContextClass, Settings
 
-__all__ = ["Ruler", "Rules", "Step", "class_of", "eviction_order", "importance"]
+__all__ = [
+    "PriorityRule",
+    "Ruler",
+    "Rules",
+    "Rung",
+    "Step",
+    "class_of",
+    "eviction_order",
+    "importance",
+    "rating",
+]
+
+PriorityRule = Callable[[ContextItem, int, UnitKind], int | None]
+"""Rates a unit by its first item, its age in turns and its kind: 0 to 100, or None for
+the usual priority. It has to be pure."""
+
+_T = TypeVar("_T")
 
 
 class Ruler(Protocol):
@@ -42,6 +61,9 @@ class Ruler(Protocol):
     def text(self, text: str) -> int:
         """Return the tokens of a text alone."""
 
+    def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
+        """Count what will be measured soon, on all processors: items and calls."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Rules:
@@ -49,11 +71,44 @@ class Rules:
 
     ruler: Ruler
     settings: Settings
+    ladder: tuple[Rung, ...] | None = None
+    """Somebody's own rungs; None: the usual ones."""
+    priority_rule: PriorityRule | None = None
+    """Rates what nobody gave a priority; None: by kind and age."""
+    facts: Callable[[str], list[tuple[str, float]]] = facts
+    """Finds what a text holds that cannot be reworded; see there."""
+    memo: dict[tuple[str, int], tuple[object, Any]] = dataclasses.field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+    """What was worked out in this compaction; see `once`."""
+
+    def once(self, name: str, about: object, work: Callable[[], _T]) -> _T:
+        """Return what `work` says about an object, and ask once a compaction.
+
+        A plan goes down the ladder more than once until it fits, over the same units.
+        """
+        known = self.memo.get((name, id(about)))
+        if known is None:
+            known = self.memo[name, id(about)] = (about, work())
+        found: _T = known[1]
+        return found
 
 
 Step = Callable[[Plan, Rules], Plan]
 """One rung of the ladder: takes a plan, returns one that costs less, or the same
 plan."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Rung:
+    """A step of the ladder, and when it may be taken."""
+
+    step: Step
+    needs_limit: bool = False
+    """Only while the plan is over the budget itself, not just over the low mark."""
+    may_be_skipped: bool = True
+    """Whether it is skipped for a small gain. Not where the less important would then
+    outlive the more important."""
 
 
 def class_of(unit: Unit, current_turn: int) -> ContextClass:
@@ -80,7 +135,7 @@ def importance(unit: Unit, current_turn: int, settings: Settings) -> int:
     if unit.priority is not None:
         return unit.priority
     if unit.kind == "background":
-        return PRIORITY_BACKGROUND
+        return _background(unit, current_turn)
     if unit.kind == "summary":
         return PRIORITY_HISTORY
     age = current_turn - max(unit.turn, unit.refreshed_turn or 0)
@@ -91,14 +146,38 @@ def importance(unit: Unit, current_turn: int, settings: Settings) -> int:
     return max(settings.history_floor, PRIORITY_HISTORY - settings.decay_per_turn * age)
 
 
-def eviction_order(plan: Plan, rules: Rules) -> Callable[[int], tuple[int, float]]:
+def _background(unit: Unit, current_turn: int) -> int:
+    """Return the priority of background: values go with the message they came with."""
+    if belongs_to_latest(unit, current_turn):
+        return PRIORITY_LATEST_USER
+    return 0 if is_stale_value(unit, current_turn) else PRIORITY_BACKGROUND
+
+
+def rating(unit: Unit, current_turn: int, rules: Rules) -> int:
+    """Return the priority of a unit now, by somebody's own rule where there is one.
+
+    A given priority wins over every rule.
+    """
+    if rules.priority_rule is not None and unit.priority is None:
+        age = max(0, current_turn - max(unit.turn, unit.refreshed_turn or 0))
+        rated = rules.priority_rule(unit.originals[0], age, unit.kind)
+        if rated is not None:
+            return rated
+    return importance(unit, current_turn, rules.settings)
+
+
+def eviction_order(
+    plan: Plan, rules: Rules
+) -> Callable[[int], tuple[bool, int, float]]:
     """Return the sort key by which units yield: the least important, oldest first.
 
-    It takes the unit's place in `plan.units`.
+    The first messages go last, where they are to stay. It takes the unit's place in
+    `plan.units`.
     """
 
-    def key(index: int) -> tuple[int, float]:
+    def key(index: int) -> tuple[bool, int, float]:
         unit = plan.units[index]
-        return importance(unit, plan.current_turn, rules.settings), unit.id
+        rated = rating(unit, plan.current_turn, rules)
+        return unit.id in plan.head, rated, unit.id
 
     return key

@@ -6,6 +6,7 @@ Chinese, Japanese and Korean. Dates become one term however they are written.
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import TYPE_CHECKING
 
@@ -46,23 +47,25 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _STAMP = re.compile(r"\W{0,3}\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+_SEPARATED = re.compile(r"\d[-/.]\d")
+_ENDINGS = ("ies", "ing", "ed", "es", "s")
+_LAST_OF_ENDINGS = frozenset(ending[-1] for ending in _ENDINGS)
 _LEAST_STEM = 3
 
 
 def terms(text: str) -> Iterator[str]:
     """Yield the terms of a text, as often as they occur."""
-    for match in _WORD.finditer(text):
-        word = match[0]
-        if not _FIRST_CJK.match(word):
+    for word in _WORD.findall(text):
+        if _FIRST_CJK.match(word):
+            yield from word
+            yield from map(operator.add, word, word[1:])
+        else:
             yield _stem(word.lower())
-            continue
-        yield from word
-        yield from (word[n : n + 2] for n in range(len(word) - 1))
     yield from _dates(text)
 
 
 def _dates(text: str) -> Iterator[str]:
-    if not any(map(str.isdigit, text)):
+    if not _may_be_dated(text):
         return
     for match in _DATE.finditer(text):
         month, day = next(
@@ -79,6 +82,14 @@ def _dates(text: str) -> Iterator[str]:
         yield f"@{number}-{int(day)}"
 
 
+def _may_be_dated(text: str) -> bool:
+    """Say whether it is worth looking for dates: no text with one is missed."""
+    if "月" in text or _SEPARATED.search(text):
+        return True
+    lowered = text.lower()
+    return any(name in lowered for name in _MONTHS)
+
+
 def date_stamp(text: str) -> str | None:
     """Return the term of the date that a text begins with, and that dates the rest."""
     if not _STAMP.match(text):
@@ -88,7 +99,9 @@ def date_stamp(text: str) -> str | None:
 
 def _stem(word: str) -> str:
     """Take off the endings that English words change most often."""
-    for ending in ("ies", "ing", "ed", "es", "s"):
+    if word[-1] not in _LAST_OF_ENDINGS:
+        return word
+    for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
             stem = word[: -len(ending)]
             return f"{stem}y" if ending == "ies" else stem

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from context_builder.items import Mark, Unit
 
-__all__ = ["as_shown", "is_double", "marks_of_both", "whole"]
+__all__ = ["as_shown", "is_double", "is_history", "marks_of_both", "whole"]
 
 
 def whole(unit: Unit) -> Unit:
@@ -25,6 +25,11 @@ def whole(unit: Unit) -> Unit:
 def is_double(unit: Unit) -> bool:
     """Say whether something of a unit gave way to another item of the same key."""
     return any(mark.action == "deduplicated" for mark in unit.marks)
+
+
+def is_history(unit: Unit) -> bool:
+    """Say whether a unit is part of the talk, not background or a summary of it."""
+    return unit.kind not in {"background", "summary"}
 
 
 def as_shown(unit: Unit, old: Unit) -> Unit:

@@ -36,7 +36,8 @@ class Capabilities:
 
     providers: tuple[str, ...] = ()
     """Whose models this target serves, by their name in the table of models; empty:
-    anybody's, as behind an OpenAI-compatible address."""
+    anybody's, as behind an OpenAI-compatible address. A model that a request does not
+    name itself must be one of theirs, or not be in the table."""
     system: Literal["message", "field", "fold_into_user"] = "message"
     """Where the system prompt lives; `fold_into_user`: before the first user text."""
     notes: Literal["message", "user"] = "message"
@@ -89,6 +90,9 @@ class Prompt:
     stable_items: int = 0
     """How many of the items, from the first on, stay as they are until the next
     compaction: where a vendor is told that a prompt-cache prefix ends."""
+    moved_items: int = 0
+    """How many of the items, from the first on, were there when something before or
+    among them last changed: reasoning that is bound to its prefix is void there."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

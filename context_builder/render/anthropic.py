@@ -39,7 +39,13 @@ from context_builder.render.anthropic_tokens import (
     tools_tokens,
 )
 from context_builder.render.claude import claude_of
-from context_builder.render.claude_turns import BRIDGE, OPENING, Turns
+from context_builder.render.claude_turns import (
+    BRIDGE,
+    MOVED,
+    NOT_TAKEN,
+    OPENING,
+    Turns,
+)
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap
 from context_builder.render.left_out import naming_losses
@@ -52,7 +58,7 @@ if TYPE_CHECKING:
 __all__ = ["ANTHROPIC", "AnthropicAdapter"]
 
 ANTHROPIC = Capabilities(
-    providers=("anthropic",),
+    providers=("anthropic", "bedrock"),  # the SDK has clients for other hosts
     system="field",
     merges_neighbours=True,
     user_first=True,
@@ -84,8 +90,9 @@ class AnthropicAdapter:
         claude = claude_of(prompt.model)
         turns = Turns(text_block, takes_notes=claude.takes_notes)
         ids = IdMap(prompt.items, self.capabilities)
-        for item in prompt.items:
-            self._add(turns, item, ids, prompt.model)
+        for number, item in enumerate(prompt.items):
+            is_stale = claude.binds_thinking and number < prompt.moved_items
+            self._add(turns, item, ids, prompt.model, is_stale=is_stale)
         turns.require_end(
             adapter=self.name,
             may_end_with_assistant=claude.takes_prefill or _is_paused(turns.messages),
@@ -100,17 +107,21 @@ class AnthropicAdapter:
         return naming_losses(rendering, prompt.items)
 
     def _add(
-        self, turns: Turns, item: ContextItem, ids: IdMap, model: str | None
+        self,
+        turns: Turns,
+        item: ContextItem,
+        ids: IdMap,
+        model: str | None,
+        *,
+        is_stale: bool,
     ) -> None:
         role = _role(item) if item.role != "system" else turns.note_role()
         if item.role == "assistant":
             called = [ids.call(item, call.id) for call in item.tool_calls]
-            blocks = assistant_blocks(item, called, model, with_reasoning=True)
+            blocks = assistant_blocks(item, called, model, with_reasoning=not is_stale)
             kept = sum(block["type"].endswith("thinking") for block in blocks)
             if kept < len(item.reasoning):
-                turns.repair(
-                    item, "reasoning that this model does not take was left out"
-                )
+                turns.repair(item, MOVED if is_stale else NOT_TAKEN)
         elif item.role == "tool":
             blocks = [result_block(item, ids.result(item.tool_call_id or ""))]
         else:

@@ -40,7 +40,13 @@ from context_builder.render.bedrock_tokens import (
     thinking_tokens,
 )
 from context_builder.render.claude import claude_of
-from context_builder.render.claude_turns import BRIDGE, OPENING, Turns
+from context_builder.render.claude_turns import (
+    BRIDGE,
+    MOVED,
+    NOT_TAKEN,
+    OPENING,
+    Turns,
+)
 from context_builder.render.described import framed_result
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap
@@ -54,7 +60,10 @@ if TYPE_CHECKING:
 __all__ = ["BEDROCK", "BedrockAdapter"]
 
 BEDROCK = Capabilities(
-    providers=("bedrock",),
+    providers=(
+        "bedrock",
+        *("anthropic", "cohere", "dashscope", "deepseek", "mistral", "moonshot", "zai"),
+    ),
     system="field",
     merges_neighbours=True,
     user_first=True,
@@ -87,8 +96,12 @@ class BedrockAdapter:
         turns = Turns(text_block, takes_notes=takes_notes)
         ids = IdMap(prompt.items, self.capabilities)
         names = Names()
-        for item in prompt.items:
-            self._add(turns, item, ids, names, prompt)
+        for number, item in enumerate(prompt.items):
+            if item.role == "assistant":
+                is_stale = claude.binds_thinking and number < prompt.moved_items
+                self._add_answer(turns, item, ids, prompt, is_stale=is_stale)
+            else:
+                self._add(turns, item, ids, names, prompt)
         turns.require_end(
             adapter=self.name, may_end_with_assistant=claude.takes_prefill
         )
@@ -107,19 +120,7 @@ class BedrockAdapter:
         flat = not prompt.tools
         host = host_of(prompt.model)
         role = "user" if item.role != "system" else turns.note_role()
-        if item.role == "assistant":
-            role = "assistant"
-            called = [ids.call(item, call.id) for call in item.tool_calls]
-            blocks = assistant_blocks(item, called, prompt.model, flat=flat)
-            if sum("reasoningContent" in block for block in blocks) < len(
-                item.reasoning
-            ):
-                turns.repair(
-                    item, "reasoning that this model does not take was left out"
-                )
-            if flat and item.tool_calls:
-                turns.repair(item, "calls are said in words: the request has no tools")
-        elif item.role == "tool":
+        if item.role == "tool":
             call_id = ids.result(item.tool_call_id or "")
             blocks = (
                 flat_result(item, names)
@@ -131,6 +132,27 @@ class BedrockAdapter:
             if blocks and host.results_alone and _ends_with_results(turns):
                 turns.bridge(item, "the model wants results in a turn of their own")
         turns.add(item, role, blocks)
+
+    def _add_answer(
+        self,
+        turns: Turns,
+        item: ContextItem,
+        ids: IdMap,
+        prompt: Prompt,
+        *,
+        is_stale: bool,
+    ) -> None:
+        flat = not prompt.tools
+        called = [ids.call(item, call.id) for call in item.tool_calls]
+        blocks = assistant_blocks(
+            item, called, prompt.model, flat=flat, with_reasoning=not is_stale
+        )
+        kept = sum("reasoningContent" in block for block in blocks)
+        if kept < len(item.reasoning):
+            turns.repair(item, MOVED if is_stale else NOT_TAKEN)
+        if flat and item.tool_calls:
+            turns.repair(item, "calls are said in words: the request has no tools")
+        turns.add(item, "assistant", blocks)
 
     def _request(self, prompt: Prompt, turns: Turns) -> dict[str, Any]:
         messages = turns.messages

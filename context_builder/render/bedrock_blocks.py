@@ -194,7 +194,12 @@ def _format(part: FilePart) -> str | None:
 
 
 def assistant_blocks(
-    item: ContextItem, ids: Sequence[str], model: str | None, *, flat: bool = False
+    item: ContextItem,
+    ids: Sequence[str],
+    model: str | None,
+    *,
+    flat: bool = False,
+    with_reasoning: bool = True,
 ) -> list[Block]:
     """Say what the assistant thought, said and called, in this order.
 
@@ -203,6 +208,7 @@ def assistant_blocks(
         ids: The ids of its calls.
         model: The model that the request is for.
         flat: Say calls in words, as without tools there may be no blocks for them.
+        with_reasoning: Whether what it thought goes back, where the model takes it.
     """
     said = said_parts(item.content, Names(), place="assistant")
     if flat:
@@ -221,8 +227,9 @@ def assistant_blocks(
         ]
     if not said and not called:
         return []  # a turn may not end with a thought
-    thought = [] if flat and item.tool_calls else _reasoning(item, model)
-    return [*thought, *said, *called]
+    if not with_reasoning or (flat and item.tool_calls):
+        return [*said, *called]
+    return [*_reasoning(item, model), *said, *called]
 
 
 def call_frames(item: ContextItem) -> list[tuple[str, str]]:

@@ -48,7 +48,8 @@ _BOUND = frozenset(
         ("haiku", 5, 5),
     }
 )
-"""Whose thinking is bound to the model and to all that stood before it."""
+"""Whose thinking is bound to the model and to all that stood before it; so is, to be
+safe, that of whatever is newer than 5.5."""
 
 _UNFORCED = frozenset({("opus", 5, 5), ("fable", 5, 1), ("fable", 5, 2)})
 """Who always think, and refuse to be told which tool to use."""
@@ -97,7 +98,7 @@ class Claude:
     @property
     def binds_thinking(self) -> bool:
         """Whether its thinking is bound to the model and to the exact prefix."""
-        return self.key in _BOUND
+        return self.key in _BOUND or self._since(5, 6)
 
     @property
     def takes_prefill(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from context_builder.errors import AdapterError
 from context_builder.items import ContextItem, Mark
 
-__all__ = ["BRIDGE", "OPENING", "Turns"]
+__all__ = ["BRIDGE", "MOVED", "NOT_TAKEN", "OPENING", "Turns"]
 
 Block = dict[str, Any]
 
@@ -21,6 +21,10 @@ OPENING = "(The conversation begins here.)"
 """Said by the user where the assistant would begin."""
 BRIDGE = "OK"
 """Said by the assistant where the vendor demands a turn of its own."""
+
+NOT_TAKEN = "reasoning that this model does not take was left out"
+MOVED = "reasoning was left out: it is bound to what stood before it, and that changed"
+"""Reasons that the report gives."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from context_builder.messages import Content, TextPart
+from context_builder.passing import CONTEXT_PREFIX
 
 if TYPE_CHECKING:
     from context_builder.items import ContextItem
@@ -47,7 +48,8 @@ def framed_content(item: ContextItem) -> Content:
     if item.role != "user" or item.is_spoken or item.source in {"user", "message"}:
         return item.content
     tag = _TAGS.get(item.source, "background")
-    attributes = {} if item.source in _TAGS else {"source": item.source}
+    source = item.source.removeprefix(CONTEXT_PREFIX)
+    attributes = {} if item.source in _TAGS else {"source": source}
     if isinstance(item.content, str):
         return frame(tag, item.content, **attributes)
     return tuple(

@@ -1,15 +1,19 @@
 """What Gemini bills for a request: texts by estimate, media by the vendor's figures.
 
-There is next to nothing around a text; calls, results and tools cost a few tokens
-each. A signature stands for the thoughts behind it, which the newer models read again
-until the turn is over: its length tells how many there are.
+There is next to nothing around a text; calls, results and tools cost a few tokens each,
+and with the oldest models no more than the words in them. A signature stands for the
+thoughts behind it, which the newer models read again until the turn is over: its length
+tells how many there are.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import math
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +37,11 @@ _PROPERTY = 8
 """Around a tool, and around each of its arguments."""
 _OTHER_PART = 8
 """Around code and other parts that only the vendor writes."""
-_SIGNATURE_SHARE = 0.22
+_SIGNATURE_SHARE = 0.21
 _OLDER_SIGNATURE_SHARE = 0.05
-"""Tokens for each character of a signature in base64."""
+"""Tokens for each character of a signature in base64, ..."""
+_SIGNATURE_WRAPPING_CHARS = 160
+"""... less what the newer models wrap it in."""
 _PAGE_TOKENS = 560
 _OLDER_PAGE_TOKENS = 258
 _BYTES_PER_PAGE = 50_000
@@ -43,6 +49,11 @@ _UNKNOWN_PAGES = 10
 """How long a document is thought to be that has to be fetched."""
 _BYTES_PER_TOKEN: Mapping[str, int] = {"audio/wav": 500, "audio/": 250, "video/": 400}
 """Sound and film by their size: 32 tokens a second, and 300."""
+_FILM_TOKENS_PER_SECOND = 102
+_OLDER_FILM_TOKENS_PER_SECOND = 295
+"""A frame and the sound of a second, where a film says how long it is."""
+_FILM_HEADER_CHARS = 65_536
+"""How much of a film in base64 is read, at its beginning and at its end."""
 _UNKNOWN_FILM_TOKENS = 18_000
 """A minute of film: what one is thought to cost that has to be fetched."""
 
@@ -61,7 +72,7 @@ def body_tokens(request: _Object, count: Count) -> int:
             for number, content in enumerate(contents)
         )
         + _system_tokens(config, count, model)
-        + _tools_tokens(config, count)
+        + _tools_tokens(config, count, model)
     )
 
 
@@ -92,7 +103,7 @@ def fixed_tokens(
     folded = parts_tokens(system_parts, count, model) if system_parts else 0
     return {
         "system": _system_tokens(config, count, model) + folded,
-        "tools": _tools_tokens(config, count),
+        "tools": _tools_tokens(config, count, model),
         "overhead": count(first) + _CONTENT,
     }
 
@@ -112,17 +123,18 @@ def parts_tokens(
         model: The model; left out: of the newest generation.
         is_over: Whether its turn is known to be over; its signatures are free then.
     """
-    share = 0.0 if is_over else _signature_share(model)
     around = 0 if _is_older(model) else _CONTENT
-    return around + sum(
-        math.ceil(len(str(part.get("thought_signature") or "")) * share)
-        + _part_tokens(part, count, model)
-        for part in parts
-    )
+    said = sum(_part_tokens(part, count, model) for part in parts)
+    if is_over:
+        return around + said
+    return around + said + sum(_signature_tokens(part, model) for part in parts)
 
 
-def _signature_share(model: str | None) -> float:
-    return _OLDER_SIGNATURE_SHARE if _is_older(model) else _SIGNATURE_SHARE
+def _signature_tokens(part: _Object, model: str | None) -> int:
+    chars = len(str(part.get("thought_signature") or ""))
+    if _is_older(model):
+        return math.ceil(chars * _OLDER_SIGNATURE_SHARE)
+    return math.ceil(max(0, chars - _SIGNATURE_WRAPPING_CHARS) * _SIGNATURE_SHARE)
 
 
 def _is_older(model: object) -> bool:
@@ -131,21 +143,40 @@ def _is_older(model: object) -> bool:
     return found is not None
 
 
+def _says_words_only(model: object) -> bool:
+    """Say whether a model is shown the words of calls and tools, and no JSON."""
+    found = re.search(r"gemini-(1(\D|$)|2[.-]0)", str(model or "").lower())
+    return found is not None
+
+
+def _said(value: object, model: object) -> str:
+    return _words(value) if _says_words_only(model) else _dumps(value)
+
+
+def _words(value: object) -> str:
+    """Return the keys and values of an object, in order."""
+    if isinstance(value, Mapping):
+        return " ".join(f"{key} {_words(each)}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return " ".join(map(_words, value))
+    return "" if value is None else str(value)
+
+
 def _system_tokens(config: _Object, count: Count, model: str | None) -> int:
     system = config.get("system_instruction")
     around = 0 if _is_older(model) else _CONTENT
     return count(str(system)) + around if system else 0
 
 
-def _tools_tokens(config: _Object, count: Count) -> int:
+def _tools_tokens(config: _Object, count: Count, model: str | None) -> int:
     return sum(
-        _tool_tokens(tool, count)
+        _tool_tokens(tool, count, model)
         for given in config.get("tools") or ()
         for tool in given.get("function_declarations") or ()
     )
 
 
-def _tool_tokens(tool: _Object, count: Count) -> int:
+def _tool_tokens(tool: _Object, count: Count, model: str | None) -> int:
     """Estimate a tool, half way between the words of its schema and its JSON.
 
     How the vendor shows a schema is not known. Flat ones cost little more than their
@@ -155,15 +186,17 @@ def _tool_tokens(tool: _Object, count: Count) -> int:
     named = count(str(tool.get("name") or "")) + count(
         str(tool.get("description") or "")
     )
+    if _says_words_only(model):
+        return named + _words_tokens(schema, count, around=0)
     if not schema:
         return _TOOL + named
     return _TOOL + named + (count(_dumps(schema)) + _words_tokens(schema, count)) // 2
 
 
-def _words_tokens(schema: object, count: Count) -> int:
+def _words_tokens(schema: object, count: Count, *, around: int = _PROPERTY) -> int:
     """Count the names and descriptions in a schema, some tokens around each."""
     if isinstance(schema, list):
-        return sum(_words_tokens(each, count) for each in schema)
+        return sum(_words_tokens(each, count, around=around) for each in schema)
     if not isinstance(schema, Mapping):
         return 0
     properties = schema.get("properties")
@@ -172,10 +205,13 @@ def _words_tokens(schema: object, count: Count) -> int:
     inner = [value for key, value in schema.items() if key != "properties"]
     said = schema.get("description")
     return (
-        _PROPERTY * len(named)
+        around * len(named)
         + sum(map(count, words))
         + (count(said) if isinstance(said, str) else 0)
-        + sum(_words_tokens(each, count) for each in (*inner, *named.values()))
+        + sum(
+            _words_tokens(each, count, around=around)
+            for each in (*inner, *named.values())
+        )
     )
 
 
@@ -188,7 +224,8 @@ def _part_tokens(part: _Object, count: Count, model: str | None) -> int:
         return count(str(part["text"]))
     if "function_call" in part:
         call = part["function_call"]
-        return _CALL + count(call["name"]) + count(_dumps(call.get("args")))
+        around = 0 if _says_words_only(model) else _CALL
+        return around + count(call["name"]) + count(_said(call.get("args"), model))
     if "function_response" in part:
         return _result_tokens(part["function_response"], count, model)
     if "inline_data" in part or "file_data" in part:
@@ -199,8 +236,9 @@ def _part_tokens(part: _Object, count: Count, model: str | None) -> int:
 
 def _result_tokens(result: _Object, count: Count, model: str | None) -> int:
     media = sum(_media_tokens(part, model) for part in result.get("parts") or ())
-    said = count(str(result["name"])) + count(_dumps(result["response"]))
-    return _RESULT + said + media
+    said = count(str(result["name"])) + count(_said(result["response"], model))
+    around = 0 if _says_words_only(model) else _RESULT
+    return around + said + media
 
 
 def _media_tokens(part: _Object, model: str | None) -> int:
@@ -213,6 +251,9 @@ def _media_tokens(part: _Object, model: str | None) -> int:
         if kind.startswith(begin):
             if data is None:
                 return _UNKNOWN_FILM_TOKENS
+            seconds = _film_seconds(data) if kind.startswith("video/") else None
+            if seconds is not None:
+                return math.ceil(seconds * _film_price(model))
             return math.ceil(len(data) * 3 / 4 / bytes_per_token)
     if kind.startswith("text/") and data is not None:
         return math.ceil(len(data) / 4)
@@ -221,3 +262,29 @@ def _media_tokens(part: _Object, model: str | None) -> int:
     if data is not None:
         pages = max(1, math.ceil(len(data) * 3 / 4 / _BYTES_PER_PAGE))
     return page * pages
+
+
+def _film_price(model: str | None) -> int:
+    older = _is_older(model)
+    return _OLDER_FILM_TOKENS_PER_SECOND if older else _FILM_TOKENS_PER_SECOND
+
+
+def _film_seconds(data: str) -> float | None:
+    """Return how long an MP4 says that it is, from its header alone; None: unknown."""
+    last = max(0, len(data) - _FILM_HEADER_CHARS) // 4 * 4
+    for piece in (data[:_FILM_HEADER_CHARS], data[last:]):
+        try:
+            # The vendor writes base64 as addresses have it, others do not.
+            whole = piece + "=" * (-len(piece) % 4)
+            raw = base64.b64decode(whole.replace("-", "+").replace("_", "/"))
+        except (binascii.Error, ValueError):
+            continue
+        header = raw[raw.find(b"mvhd") + 4 :] if b"mvhd" in raw else b""
+        # Version 1 has times of eight bytes, the others of four.
+        layout, skipped = (">IQ", 20) if header[:1] == b"\x01" else (">II", 12)
+        if len(header) < skipped + struct.calcsize(layout):
+            continue
+        per_second, units = struct.unpack_from(layout, header, skipped)
+        if per_second:
+            return float(units / per_second)
+    return None

@@ -17,7 +17,7 @@ __all__ = ["GROQ", "GroqAdapter"]
 
 GROQ = Dialect(
     name="groq",
-    capabilities=dataclasses.replace(COMPATIBLE, providers=("groq",), user_first=False),
+    capabilities=dataclasses.replace(COMPATIBLE, user_first=False),
     rules=FamilyRules(user_first=False, null_is_omitted=True),
     null_content="omit",
 )

@@ -41,7 +41,6 @@ _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium"}
 OLLAMA = Dialect(
     name="ollama",
     capabilities=Capabilities(
-        providers=("ollama",),
         notes="user",
         arguments="object",
         id_chars=64,

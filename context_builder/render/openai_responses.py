@@ -45,7 +45,7 @@ __all__ = ["OPENAI_RESPONSES", "OpenAIResponsesAdapter"]
 
 NAME = "openai-responses"
 OPENAI_RESPONSES = Capabilities(
-    providers=("openai",),
+    providers=("openai", "groq", "xai"),
     system="field",
     # Clients that glue a call's id to an item's put a bar between them.
     id_pattern=r"^[^\x00-\x1f|]+$",

@@ -44,6 +44,10 @@ _CHAT_MANUAL_TOKENS = 82
 _CHAT_HEADER_TOKENS = 2
 """By how much the heading above the tools is shorter with the other models."""
 
+_HIDDEN_PROMPT_TOKENS = 216
+"""A prompt of the vendor's own, which empty instructions call up beside tools, with
+models that do not reason. Requests of ours leave empty instructions out."""
+
 _Object = Mapping[str, Any]
 
 
@@ -55,7 +59,20 @@ def body_tokens(request: _Object, count: Count) -> int:
         request_tokens(chat, count, framing)
         + _headings_tokens(request.get("tools"), count)
         + sum(_opaque_tokens(item, count) for item in _read_blocks(request))
+        + _hidden_tokens(request)
     )
+
+
+def _hidden_tokens(request: _Object) -> int:
+    is_empty = request.get("instructions") == "" and bool(request.get("tools"))
+    return _HIDDEN_PROMPT_TOKENS if is_empty and not _has_manual(request) else 0
+
+
+def _has_manual(request: _Object) -> bool:
+    """Say whether Chat would explain calling tools: to the models that reason."""
+    model = request.get("model")
+    framing = framing_for(model if isinstance(model, str) else _DEFAULT_MODEL)
+    return framing.tools_header > _CHAT_MANUAL_TOKENS
 
 
 def _read_blocks(request: _Object) -> list[_Object]:
@@ -125,7 +142,7 @@ def fixed_tokens(request: _Object, count: Count) -> Mapping[str, int]:
 def _framing(model: object) -> OpenAIFraming:
     """Return the framing of Chat, less what this API does not put around tools."""
     framing = framing_for(model if isinstance(model, str) else _DEFAULT_MODEL)
-    has_manual = framing.tools_header > _CHAT_MANUAL_TOKENS
+    has_manual = _has_manual({"model": model})
     less = _CHAT_MANUAL_TOKENS if has_manual else _CHAT_HEADER_TOKENS
     return dataclasses.replace(
         framing,

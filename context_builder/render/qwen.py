@@ -17,7 +17,9 @@ __all__ = ["QWEN", "QwenAdapter"]
 
 QWEN = Dialect(
     name="qwen",
-    capabilities=dataclasses.replace(COMPATIBLE, providers=("dashscope",)),
+    capabilities=dataclasses.replace(
+        COMPATIBLE, providers=("dashscope", "deepseek", "moonshot", "zai")
+    ),
     rules=FamilyRules(),
     framing=ChatFraming(image_family="qwen"),
     thinking="enable_and_budget",

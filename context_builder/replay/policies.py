@@ -5,16 +5,21 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from context_builder.settings import Settings
+from context_builder.policy import Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from context_builder.settings import Settings
 
 __all__ = ["POLICIES"]
 
 POLICIES: Mapping[str, Callable[[], Settings]] = MappingProxyType(
     {
-        "balanced": Settings,
+        "balanced": Policy.balanced,
+        "cache_first": Policy.cache_first,
+        "quality_first": Policy.quality_first,
+        "classic": Policy.classic,
     }
 )
 """How to make the settings of each policy."""

@@ -1,5 +1,11 @@
 """What became of every item, and why: for people as a table, for programs as data."""
 
-from context_builder.report.report import ClassUse, Outcome, Report
+from context_builder.report.report import (
+    ClassUse,
+    Outcome,
+    Report,
+    SummaryAction,
+    SummaryOutcome,
+)
 
-__all__ = ["ClassUse", "Outcome", "Report"]
+__all__ = ["ClassUse", "Outcome", "Report", "SummaryAction", "SummaryOutcome"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from context_builder.items import Action
 from context_builder.report.table import table
 from context_builder.settings import ContextClass
 
-__all__ = ["ClassUse", "Outcome", "Report"]
+__all__ = ["ClassUse", "Outcome", "Report", "SummaryAction", "SummaryOutcome"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +50,29 @@ class ClassUse:
     """Its share of the budget. Soft: it may take what others leave."""
 
 
+SummaryAction = Literal["shown", "replaced", "left_out", "dropped", "refused"]
+"""What became of a wish for a summary.
+
+`shown`: it is in the request. `replaced`: a later one tells of the same and more.
+`left_out`: it counts, but is not in this request. `dropped`: what it tells of was
+changed or taken out. `refused`: there is none; the digest stands in."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SummaryOutcome:
+    """What became of one wish for a summary."""
+
+    summary_id: str | None
+    """None: it was refused."""
+    action: SummaryAction
+    items: int
+    """How many items it was about, beside those of the summary that it extends."""
+    made_by: str
+    """Who was asked."""
+    reason: str
+    """Why it is not shown; empty for the one that is."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Report:
     """Why a request looks as it does."""
@@ -80,6 +103,11 @@ class Report:
     """The revision of the session that this is about."""
     repairs: tuple[str, ...] = ()
     """What the vendor's rules made necessary: moved, merged, put in."""
+    summaries: tuple[SummaryOutcome, ...] = ()
+    """One for every summary that was asked for, oldest first."""
+    guessed_from: str | None = None
+    """The model whose window stands in, as that of the model itself is not known;
+    None: it is known, or was given."""
 
     @property
     def removed(self) -> tuple[Outcome, ...]:

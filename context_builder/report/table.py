@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from context_builder.report.report import Outcome, Report
+    from context_builder.report.report import Outcome, Report, SummaryOutcome
 
 __all__ = ["table"]
 
@@ -23,7 +23,8 @@ def table(report: Report) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADS))]
     lines = [_line(row, widths) for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
-    return "\n".join([*lines, "", *_classes(report), "", _total(report)])
+    lines += ["", *_classes(report), "", *map(_summary, report.summaries)]
+    return "\n".join([*lines, _total(report), *_guess(report)])
 
 
 def _rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
@@ -69,6 +70,20 @@ def _classes(report: Report) -> list[str]:
         f"{use.name:<13} {use.tokens:>9,} of {use.share_tokens:>9,} tokens"
         for use in report.classes
     ]
+
+
+def _summary(outcome: SummaryOutcome) -> str:
+    name = f"summary {outcome.summary_id}" if outcome.summary_id else "a summary"
+    action = outcome.action.replace("_", " ")
+    why = f": {outcome.reason}" if outcome.reason else ""
+    return f"{name} of {outcome.items} items by {outcome.made_by} {action}{why}"
+
+
+def _guess(report: Report) -> list[str]:
+    if report.guessed_from is None or report.context_window is None:
+        return []
+    said = f"the window of {report.context_window:,} tokens is a guess"
+    return [f"{said}: {report.model} is not known, it counts as {report.guessed_from}"]
 
 
 def _total(report: Report) -> str:

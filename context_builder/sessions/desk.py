@@ -85,7 +85,11 @@ class Desk:
     def make(self, key: SessionKey) -> Callable[[Journal], Session]:
         """Return what makes an empty session of a journal."""
         return lambda journal: Session(
-            key, journal, redactor=self.redactor, **self._settings
+            key,
+            journal,
+            redactor=self.redactor,
+            telemetry=self.telemetry,
+            **self._settings,
         )
 
     def open(self, key: SessionKey) -> Flow[tuple[Session, Turn]]:
@@ -196,8 +200,10 @@ class Desk:
             yield from self.leases.give_back(lease)
             raise
         self.leases.let_go(lease)
-        if not gone:
-            raise conflict(key, "somebody else took it over")
+        if not gone:  # unless only the answer was lost
+            stored = yield from flow.load(key)
+            if stored is not None and stored.incarnation == lease.incarnation:
+                raise conflict(key, "somebody else took it over")
         return lease.version > 0
 
     def create(self, key: SessionKey, bodies: Sequence[bytes]) -> Flow[None]:

@@ -70,6 +70,7 @@ class FileSession(ContextBuilder):
                 if error.field == "entry" and isinstance(error.value, str):
                     raise StoreError(str(error)) from None
                 damage.append(Damage(position, f"it is no entry ({error.field})"))
+        self._hook_state.loaded = self.revision
         if document.messages:
             self.extend(document.messages)
         self.damage = tuple(damage)

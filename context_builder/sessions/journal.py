@@ -51,7 +51,8 @@ class Notes:
     tools: str | None = None
     """The same of the manager's tools."""
     interrupted: str | None = None
-    """What ended the last turn before its time, such as `CancelledError`."""
+    """What ended the last turn before its time, such as `CancelledError`; `killed`
+    while it goes on, which stays when its process dies."""
 
 
 class Journal:

@@ -188,18 +188,39 @@ class PostgresStore:
 
     def _ask(self, statement: Statement) -> list[Row]:
         with self._errors_of_ours():
-            with self._opened().connection() as connection:
-                cursor = connection.execute(*statement)
-                rows: list[Row] = cursor.fetchall() if cursor.description else []
-            return rows
+            pool = self._opened()
+            try:
+                return self._asked(pool, statement)
+            except self._pools.PoolTimeout:
+                raise
+            except self._psycopg.OperationalError:
+                # The server may have been restarted. Whoever asks again is understood:
+                # a lease is given to its owner twice, and records are recognised.
+                pool.check()
+                return self._asked(pool, statement)
+
+    def _asked(self, pool: Any, statement: Statement) -> list[Row]:
+        with pool.connection() as connection:
+            cursor = connection.execute(*statement)
+            rows: list[Row] = cursor.fetchall() if cursor.description else []
+        return rows
 
     async def _aask(self, statement: Statement) -> list[Row]:
         with self._errors_of_ours():
             pool = await self._aopened()
-            async with pool.connection() as connection:
-                cursor = await connection.execute(*statement)
-                rows: list[Row] = await cursor.fetchall() if cursor.description else []
-            return rows
+            try:
+                return await self._aasked(pool, statement)
+            except self._pools.PoolTimeout:
+                raise
+            except self._psycopg.OperationalError:
+                await pool.check()  # as above
+                return await self._aasked(pool, statement)
+
+    async def _aasked(self, pool: Any, statement: Statement) -> list[Row]:
+        async with pool.connection() as connection:
+            cursor = await connection.execute(*statement)
+            rows: list[Row] = await cursor.fetchall() if cursor.description else []
+        return rows
 
     def _opened(self) -> Any:
         if self._pid != os.getpid():
@@ -207,7 +228,7 @@ class PostgresStore:
         with self._lock:
             if self._pool is None:
                 self._make_tables()
-                pool = self._pools.ConnectionPool(self._url, **_POOL)
+                pool = self._pools.ConnectionPool(self._address(), **_POOL)
                 pool.open()
                 self._pool = pool
             return self._pool
@@ -224,12 +245,18 @@ class PostgresStore:
 
     async def _open_apool(self) -> Any:
         await asyncio.to_thread(self._make_tables)
-        pool = self._pools.AsyncConnectionPool(self._url, **_POOL)
+        pool = self._pools.AsyncConnectionPool(self._address(), **_POOL)
         await pool.open()
         return pool
 
+    def _address(self) -> str:
+        """Return the URL with our patience, as far as it does not say its own."""
+        given = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        address: str = self._psycopg.conninfo.make_conninfo(**(_PATIENCE | given))
+        return address
+
     def _make_tables(self) -> None:
-        with self._psycopg.connect(self._url, autocommit=True) as connection:
+        with self._psycopg.connect(self._address(), autocommit=True) as connection:
             if not connection.execute(FIND_SCHEMA).fetchone()[0]:
                 with connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -253,6 +280,14 @@ class PostgresStore:
             raise StoreError(message) from None
 
 
+_PATIENCE: dict[str, Any] = {
+    "connect_timeout": 30,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""After how long a server that does not answer is an error, in libpq's units."""
 _POOL: dict[str, Any] = {
     "min_size": 0,
     "max_size": POOL_SIZE,

@@ -23,13 +23,16 @@ Redact = Callable[[str], str]
 _KEPT = frozenset(
     {
         "cache_key",
+        "covers",
         "data",
         "detail",
         "entry",
+        "extends",
         "extra",
         "file_id",
         "id",
         "item_id",
+        "made_by",
         "media_type",
         "name",
         "role",

@@ -174,7 +174,7 @@ class RedisStore:
     ) -> Any:
         with _errors_of_ours():
             if self._client is None:
-                client = self._redis.Redis.from_url(self._url)
+                client = self._redis.Redis.from_url(self._url, **_TIMEOUTS)
                 _warn_if_volatile(client.info("persistence"))
                 self._client = client
             given = (len(names), *names, *arguments)
@@ -199,10 +199,14 @@ class RedisStore:
         loop = asyncio.get_running_loop()
         client = self._aclients.get(loop)
         if client is None:
-            client = self._redis.asyncio.Redis.from_url(self._url)
+            client = self._redis.asyncio.Redis.from_url(self._url, **_TIMEOUTS)
             self._aclients[loop] = client
             _warn_if_volatile(await client.info("persistence"))
         return client
+
+
+_TIMEOUTS: dict[str, Any] = {"socket_connect_timeout": 10.0, "socket_timeout": 30.0}
+"""Seconds until a server that does not answer is an error; the URL's own ones win."""
 
 
 def _import_redis() -> Any:

@@ -18,17 +18,18 @@ from context_builder.errors import (
     SessionCorruptedError,
     StoreError,
 )
-from context_builder.items import ContextItem, ItemEdited, LogEntry
+from context_builder.items import ContextItem, ItemEdited, LogEntry, SummaryAdded
 from context_builder.logs import log_event
 from context_builder.sessions.codec import to_json
 from context_builder.sessions.journal import Journal, count_items, replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from context_builder.sessions.codec import Damage
     from context_builder.sessions.redaction import Redactor
     from context_builder.sessions.store import SessionKey, StoredRecords
+    from context_builder.sessions.telemetry import Telemetry
     from context_builder.sessions.turn import Turn
 
 __all__ = ["Session"]
@@ -51,14 +52,17 @@ class Session(ContextBuilder):
         journal: Journal,
         *,
         redactor: Redactor | None = None,
+        telemetry: Telemetry | None = None,
         **settings: Any,
     ) -> None:
         self._session_key = key
+        self._telemetry = telemetry
         self._journal = journal
         self._redactor = redactor
         self._turn: Turn | None = None
         self._is_replaying = False
         self._is_new = True
+        self._was_interrupted = False
         self._has_own_settings = False
         super().__init__(**settings)
 
@@ -81,11 +85,12 @@ class Session(ContextBuilder):
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether the last turn ended before its time: by an error, or cancelled.
+        """Whether the turn before this block ended before its time.
 
-        Calls without a result are answered by a stand-in in the next request.
+        By an error, by a cancellation, or with its process. Calls without a result are
+        answered by a stand-in in the next request.
         """
-        return self._journal.notes.interrupted is not None
+        return self._was_interrupted
 
     @property
     def damage(self) -> tuple[Damage, ...]:
@@ -141,6 +146,22 @@ class Session(ContextBuilder):
             super().set_tools(tools)
             self._journal.note(tools=_OWN)
 
+    def add_context_provider(
+        self,
+        name: str,
+        function: Callable[[], str | None],
+        *,
+        is_volatile: bool = True,
+    ) -> None:
+        """Have a function asked at each user message of this block.
+
+        Raises:
+            InvalidItemError: If the name is none, or the function cannot be called.
+        """
+        self._open_turn()
+        super().add_context_provider(name, function, is_volatile=is_volatile)
+        self._has_own_settings = True
+
     def configure(self, **changes: Any) -> None:
         """Change settings for this block; the next one has the manager's again.
 
@@ -182,7 +203,10 @@ class Session(ContextBuilder):
     def opened(self, turn: Turn, *, is_new: bool) -> Self:
         """Return it for a block: another object, the same session."""
         handle = copy.copy(self)
-        vars(handle).update(_turn=turn, _is_new=is_new)
+        was_interrupted = self._journal.notes.interrupted is not None
+        vars(handle).update(
+            _turn=turn, _is_new=is_new, _was_interrupted=was_interrupted
+        )
         return handle
 
     def restore(self, stored: StoredRecords) -> None:
@@ -225,6 +249,7 @@ class Session(ContextBuilder):
         self._is_replaying = True
         try:
             replay(self._append, self._log, at, entry)
+            self._hook_state.loaded = self._log.revision
         finally:
             self._is_replaying = False
 
@@ -279,15 +304,15 @@ class Session(ContextBuilder):
             super()._append(entry)
             return
         self._open_turn()
-        if self._redactor is not None and isinstance(entry, ItemEdited):
+        if self._redactor is not None and isinstance(entry, ItemEdited | SummaryAdded):
             entry = self._redactor.entry(entry)
         entry, body = self._journal.prepare(entry, at=count_items(self._log))
         super()._append(entry)
         self._journal.add(body)
 
-    def _stamped(self, item: ContextItem) -> ContextItem:
-        stamped = super()._stamped(item)
-        return stamped if self._redactor is None else self._redactor.item(stamped)
+    def _named(self, item: ContextItem, offset: int = 0) -> ContextItem:
+        named = super()._named(item, offset)
+        return named if self._redactor is None else self._redactor.item(named)
 
     def _set_system(
         self, text: str | None, item: ContextItem | None = None
@@ -296,8 +321,18 @@ class Session(ContextBuilder):
             text = self._redactor.text(text)
         return super()._set_system(text, item)
 
+    @property
+    def _is_writable(self) -> bool:
+        return self.is_open
+
+    @property
+    def _session_name(self) -> str | None:
+        return self.session_id
+
     def _event(self, event: str, *, level: int = logging.DEBUG, **facts: Any) -> None:
         log_event(event, level=level, session_id=self.session_id, **facts)
+        if event == "context_built" and self._telemetry is not None:
+            self._telemetry.built(self._session_key, facts)
 
 
 def _digest(value: object) -> str:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Kept", "Turn"]
 
+_KILLED = "killed"
+"""Noted with the first commit of a turn, and taken back at its end: where it stands,
+the process died in between."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kept:
@@ -130,6 +134,8 @@ class Turn:
 
     def _keep(self, *, release: bool) -> Flow[None]:
         """Send what waits. With the last batch the lease goes back, in one step."""
+        if self._journal.has_news and not release:
+            self._journal.note(interrupted=_KILLED)
         batch = self._journal.batch() if self._journal.has_news else ()
         if not batch:
             if release:

@@ -48,13 +48,15 @@ def drive(
         timeout_seconds: What all answers together may take.
     """
     started = time.monotonic()
+    session_id = None
     try:
         request = next(flow)
+        session_id = request.session_id
         while True:
             left_seconds = started + timeout_seconds - time.monotonic()
             request = flow.send(_answer(summarizer, request, left_seconds))
     except StopIteration as stop:
-        return _told(stop.value, started)
+        return _told(stop.value, started, session_id)
     finally:
         flow.close()
 
@@ -70,13 +72,15 @@ async def adrive(
         asyncio.CancelledError: If the caller is cancelled; the summariser is, too.
     """
     started = time.monotonic()
+    session_id = None
     try:
         request = next(flow)
+        session_id = request.session_id
         while True:
             left_seconds = started + timeout_seconds - time.monotonic()
             request = flow.send(await _aanswer(summarizer, request, left_seconds))
     except StopIteration as stop:
-        return _told(stop.value, started)
+        return _told(stop.value, started, session_id)
     finally:
         flow.close()
 
@@ -171,7 +175,9 @@ def _late() -> TimeoutError:
     return TimeoutError("the summariser did not answer in time")
 
 
-def _told(result: SummaryResult, started: float) -> SummaryResult:
+def _told(
+    result: SummaryResult, started: float, session_id: str | None
+) -> SummaryResult:
     """Log what came of it: counts and reasons, never content."""
     log_event(
         "summary_accepted" if result.is_accepted else "summary_refused",
@@ -185,5 +191,6 @@ def _told(result: SummaryResult, started: float) -> SummaryResult:
         tokens=result.tokens,
         calls=result.calls,
         duration_seconds=round(time.monotonic() - started, 6),
+        **({} if session_id is None else {"session_id": session_id}),
     )
     return result

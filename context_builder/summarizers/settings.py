@@ -19,6 +19,8 @@ class SummaryPolicy(BaseModel):
     """Most of the input budget that the summary takes."""
     min_tokens: int = Field(default=200, ge=1)
     """Less than this, newly left out, is not worth a call: the digest tells of it."""
+    prepare_share: float = Field(default=0.8, gt=0, le=1)
+    """From this share of the budget up, a summary is prepared ahead, where asked to."""
     timeout_seconds: float = Field(default=30.0, gt=0)
     """How long a build waits for a summary, all calls together."""
     summarizer_window_tokens: int = Field(default=32_000, ge=2_000)

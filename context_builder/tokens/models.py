@@ -1,7 +1,8 @@
 """What is known of each model: its encoding and how much it can hold.
 
 The tables are data: `models.json` (current models) and `older_models.json` (models
-whose logs and snapshots are still about). They are read at the first question, not at
+whose logs and snapshots are still about; these figures are general knowledge, not
+checked against a vendor's list). They are read at the first question, not at
 import, and never change afterwards. A name that is not in them is guessed from a
 family, and says so, or refused: a window is never invented.
 """

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from context_builder import ContextBuilder, ContextItem, Report
+from context_builder.sessions import FileSession
 from tests.cases.view import View, read
 
-__all__ = ["Built", "Counted", "NotYet", "Run", "need", "stored_form"]
+__all__ = ["Built", "Counted", "Loaded", "NotYet", "Run", "need", "stored_form"]
 
 Json = Any
 """A piece of a case file."""
@@ -71,6 +72,18 @@ class Counted:
     seconds: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """What came of loading a file whose session does not become the current one."""
+
+    session: FileSession | None
+    """None: it was refused, see the build of the same name."""
+    saved: ContextBuilder
+    """The session as it was when it was current."""
+    is_unchanged: bool
+    """Whether the file is as it was before."""
+
+
 @dataclasses.dataclass
 class Run:
     """All that came of a case."""
@@ -85,6 +98,11 @@ class Run:
     logged: list[logging.LogRecord] = dataclasses.field(default_factory=list)
     prompts: list[str] = dataclasses.field(default_factory=list)
     """What the stub summariser was given."""
+    loaded: dict[str, Loaded] = dataclasses.field(default_factory=dict)
+    live_sessions: int | None = None
+    """How many sessions a manager had in memory at the end."""
+    held_locks: int | None = None
+    """How many locks and leases it held at the end."""
 
     @property
     def number(self) -> str:

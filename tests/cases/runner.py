@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import fnmatch
-import inspect
 import json
 import logging
 import threading
@@ -23,7 +22,10 @@ from context_builder import (
     count,
     count_messages,
 )
+from context_builder.summarizers import SummaryPolicy
+from context_builder.testing import FakeSummarizer
 from tests.cases.expand import expand, filled_in
+from tests.cases.keeping import Keeping
 from tests.cases.results import Built, Counted, NotYet, Run, stored_form
 from tests.cases.sending import send
 
@@ -81,15 +83,18 @@ def run_case(
     logger.addHandler(handler)
     library.setLevel(logging.DEBUG)
     try:
-        for op in runner.input.get("ops", [{"op": "build", "as": "build"}]):
-            runner.step(op)
+        with runner.start_keeping():
+            for op in runner.input.get("ops", [{"op": "build", "as": "build"}]):
+                runner.step(op)
     finally:
+        runner.stub.release()
+        runner.run.prompts[:] = runner.stub.prompts
         library.setLevel(level)
         logger.removeHandler(handler)
     return runner.run
 
 
-class _Runner:
+class _Runner(Keeping):
     def __init__(
         self, case: Json, vendor: str, wanted: Sequence[str], *, summarizer: bool
     ) -> None:
@@ -97,6 +102,7 @@ class _Runner:
         self.vendor = vendor
         self.wanted = wanted
         self.uses_summarizer = summarizer
+        self.stub = FakeSummarizer()
         self.provider = self.input["provider"]
         self.window = self.input["window"]
         self.lock = threading.Lock()
@@ -114,9 +120,9 @@ class _Runner:
             **changes,
         }
         if self.uses_summarizer:
-            if "summarizer" not in inspect.signature(ContextBuilder).parameters:
-                raise NotYet(door="a summariser of one's own")
-            raise NotYet(door="the stub summariser: teach it to the runner")
+            seconds = self.input.get("summarizer_timeout", 30)
+            known["summarizer"] = self.stub
+            known["summary_policy"] = SummaryPolicy(timeout_seconds=seconds)
         return {key: value for key, value in known.items() if value is not None}
 
     def history(self, messages: Sequence[Json]) -> None:
@@ -200,8 +206,8 @@ class _Runner:
 
     def do_summarizer(self, op: Json) -> None:
         """Note the stub's behaviour: without the stub taking part, nothing calls it."""
-        if self.uses_summarizer:
-            raise NotYet(door=f"a summariser that does {op['behaviour']}")
+        for name in ("behaviour", "returns", "error", "seconds"):
+            setattr(self.stub, name, op.get(name, getattr(self.stub, name)))
 
     # --- what goes round it ---------------------------------------------------------
 
@@ -210,9 +216,18 @@ class _Runner:
         self.window = op["window"]
         self.anew()
 
-    def anew(self, **changes: Json) -> None:
-        """Go on with the same stored items, as if nothing had been built before."""
+    def anew(self, *, unbuilt: bool = False, **changes: Json) -> None:
+        """Go on with the same stored items.
+
+        Args:
+            unbuilt: As if nothing had been built before: what builds got from the
+                summariser is no stored item.
+            **changes: Settings that are other than before.
+        """
         stored = json.loads(json.dumps(self.run.ctx.dump()))
+        if unbuilt:
+            made = {"summary", "summary_refused"}
+            stored = [entry for entry in stored if entry.get("entry") not in made]
         self.run.ctx = ContextBuilder.load(stored, **self.settings(**changes))
 
     def do_repeat(self, op: Json) -> None:
@@ -294,7 +309,7 @@ class _Runner:
         if provider != self.vendor and not self.is_wanted(name):
             return
         if op.get("fresh"):
-            self.anew()
+            self.anew(unbuilt=True)
         if "reserve_output" in op:
             self.anew(max_output_tokens=op["reserve_output"])
         self.build(op, name, own=provider == self.vendor)
@@ -316,7 +331,7 @@ class _Runner:
             "model": self.run.model,
             "max_tokens": op.get("budget"),
         }
-        started = time.perf_counter()
+        started, calls = time.perf_counter(), self.stub.calls
         found: dict[str, Json] = {}
         try:
             request = ctx.request(self.vendor, **asked)
@@ -325,6 +340,7 @@ class _Runner:
         except ContextBuilderError as error:
             found = {"error": error}
         seconds = time.perf_counter() - started
+        found["summarizer_calls"] = self.stub.calls - calls
         if "request" in found and not threading.active_count() > 1:
             found["report"] = ctx.explain(self.vendor, **asked)
         reserved = op.get("reserve_output", 0)

@@ -8,22 +8,15 @@ from context_builder.render import adapter_names
 from tests.cases.parts import CASES, SUMMARIZER, Part, parts_of
 
 OUTPUT = "the output tier"
-DECISION = "the decision tier"
-SESSIONS = "sessions"
 
-LATER: dict[str, str] = {
-    "d19": SESSIONS,
-    "d20": SESSIONS,
-}
+LATER: dict[str, str] = {}
 """What later work has to bring, by the number of the case or the name of the test."""
 
 
 def _parameter(part: Part) -> object:
     number = part.case["id"].partition("-")[0]
     reason = LATER.get(part.id, LATER.get(number))
-    if part.name == SUMMARIZER:
-        reason = reason or DECISION
-    elif part.name not in adapter_names():
+    if part.name != SUMMARIZER and part.name not in adapter_names():
         reason = reason or OUTPUT
     marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
     return pytest.param(part, id=part.id, marks=marks)

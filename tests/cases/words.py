@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from context_builder import ContextBuilder
-from tests.cases.results import NotYet, Run, need
+from tests.cases.kept_words import evicted_sessions_come_back, files_outlive_much
+from tests.cases.results import Run, need
 from tests.cases.view import Call, Result, View, leaves
 from tests.recount import recount_tools
 
@@ -183,10 +184,6 @@ def _turns_are_not_split(run: Run) -> None:
         need(called.tool_calls[0].id == marks == answered.tool_call_id, asked)
 
 
-def _not_yet(run: Run) -> None:
-    raise NotYet(door=run.case["class"])
-
-
 def _half_read_text_is_marked(run: Run) -> None:
     """Text cut off says so; a call cut off does not go out as it is."""
     views = [built.view for built in run.built if built.name.startswith("b1")]
@@ -250,8 +247,8 @@ WORDS: Mapping[str, Check | None] = {
     "d16": _compactions_are_rare,
     "d17": _no_request_is_sent_twice,
     "d18": _turns_are_not_split,
-    "d19": _not_yet,
-    "d20": _not_yet,
+    "d19": evicted_sessions_come_back,
+    "d20": files_outlive_much,
     "d21": _half_read_text_is_marked,
     "d22": _stored_ids_stay,
     "d23": _the_rest_of_the_text_stays,

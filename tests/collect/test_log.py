@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from context_builder.collect.log import SessionLog, entry_from_dict, entry_to_dict
+from context_builder.collect.entry_dicts import entry_from_dict, entry_to_dict
+from context_builder.collect.log import SessionLog
 from context_builder.errors import InvalidItemError
 from context_builder.items import (
     Cleared,

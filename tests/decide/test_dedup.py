@@ -152,7 +152,6 @@ def test_equal_content_is_said_again_once_the_older_is_not_whole() -> None:
     assert fates(ctx)[newer] == "kept"
 
 
-@pytest.mark.xfail(strict=True, reason="the older goes, and what refers to it stays")
 def test_what_is_referred_to_stays_as_long_as_what_refers_to_it() -> None:
     """A result of the current turn is readable somewhere in the request."""
     ctx = builder(600)
@@ -162,6 +161,72 @@ def test_what_is_referred_to_stays_as_long_as_what_refers_to_it() -> None:
         ctx.add_assistant_message("", tool_calls=[tool_call(f"d{number}")])
         ctx.add_tool_result("search", "other " * 120, tool_call_id=f"d{number}")
     assert "alpha" in said(ctx)
+
+
+def referring(*, refer: int = 2) -> tuple[ContextBuilder, list[str]]:
+    """Return a session in which results refer to an older one, and a compaction."""
+    ctx = builder(600)
+    text = "alpha " + "row " * 150
+    ids = [read(ctx, f"r{n}", text, cache_key="file") for n in range(refer + 1)]
+    assert said(ctx).count("alpha") == 1
+    for number in range(3):
+        ctx.add_assistant_message("", tool_calls=[tool_call(f"d{number}")])
+        ctx.add_tool_result("search", "other " * 130, tool_call_id=f"d{number}")
+    assert ctx.explain().compactions
+    return ctx, ids
+
+
+@pytest.mark.parametrize("refer", [1, 2, 3])
+def test_a_compaction_shows_equal_content_where_it_came_in_last(refer: int) -> None:
+    """Once, and nothing refers to a place where it is not."""
+    ctx, ids = referring(refer=refer)
+    assert said(ctx).count("alpha") == 1
+    told = {one.item_id: one for one in ctx.explain().outcomes}
+    assert told[ids[-1]].action != "deduplicated"
+    for item_id in ids[:-1]:
+        assert told[item_id].reason == f"the same content as {ids[-1]}"
+    assert not any(f"earlier result {item_id}" in said(ctx) for item_id in ids)
+
+
+def test_what_shows_the_content_now_holds_the_key() -> None:
+    """Equal content refers to it, other content supersedes it, and its end is seen."""
+    ctx, ids = referring()
+    text = "alpha " + "row " * 150
+    again = read(ctx, "again", text, cache_key="file")
+    if fates(ctx)[again] == "deduplicated":
+        assert said(ctx).count("alpha") == 1
+    ctx, ids = referring()
+    newer = read(ctx, "new", "beta", cache_key="file")
+    assert "alpha" not in said(ctx)
+    assert fates(ctx)[newer] == "kept"
+    ctx, ids = referring()
+    ctx.remove(ids[-1])
+    assert fates(ctx)[ids[-2]] != "deduplicated"
+
+
+def test_a_pinned_result_goes_on_showing_what_others_refer_to() -> None:
+    """It never leaves, so nothing is handed on."""
+    ctx = builder(600)
+    text = "alpha " + "row " * 150
+    older = read(ctx, "a", text, cache_key="file", pinned=True)
+    newer = read(ctx, "b", text, cache_key="file")
+    for number in range(3):
+        ctx.add_assistant_message("", tool_calls=[tool_call(f"d{number}")])
+        ctx.add_tool_result("search", "other " * 130, tool_call_id=f"d{number}")
+    assert ctx.explain().compactions
+    assert fates(ctx)[older] == "kept"
+    assert fates(ctx)[newer] == "deduplicated"
+    assert said(ctx).count("alpha") == 1
+
+
+def test_a_sliding_window_does_not_part_a_reference_from_its_content() -> None:
+    """What refers to a result outside of the window shows it."""
+    ctx = builder(keep_last_turns=2)
+    read(ctx, "a", "alpha is here", cache_key="file")
+    read(ctx, "b", "alpha is here", cache_key="file")
+    ctx.add_user_message("and now?")
+    assert said(ctx).count("alpha is here") == 1
+    assert "Unchanged" not in said(ctx)
 
 
 @pytest.mark.parametrize("kind", ["memory", "assistant", "result"])

@@ -93,6 +93,7 @@ def test_a_question_costs_no_more_in_a_long_session() -> None:
     def calls(count: int) -> int:
         ctx = builder(1_000)
         ctx.extend(turns(count))
+        ctx.add_user_message("why")  # the first question indexes what left
         ctx.build()
         ctx.add_user_message("why because answer question")
         seen = 0

@@ -31,6 +31,7 @@ _COUNTING: dict[str, Json] = {
     },
     ":countTokens": {"totalTokens": COUNTED},
     "/count-tokens": {"inputTokens": COUNTED},
+    "/tokenizers/estimate-token-count": {"data": {"total_tokens": COUNTED}},
 }
 _KINDS = {
     "/chat/completions": "chat",
@@ -109,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             if rest.endswith(ending.removeprefix("/")):
                 self._send(200, counted)
                 return
-        if rest.endswith("tokenize"):
+        if rest.endswith(("tokenize", "tokenize-text")):
             self._send(200, _tokenized(body["text"]))
             return
         problems = [str(problem) for problem in validate(arguments, target)]
@@ -161,8 +162,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _tokenized(text: str) -> Json:
+    """Count words, as Cohere and as xAI say it."""
     words = text.split()
-    return {"tokens": list(range(len(words))), "token_strings": words}
+    ids = [{"token_id": n, "string_token": word} for n, word in enumerate(words)]
+    numbers = list(range(len(words)))
+    return {"tokens": numbers, "token_strings": words, "token_ids": ids}
 
 
 def _arguments(path: str, body: Json) -> Json:

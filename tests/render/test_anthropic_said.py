@@ -1,7 +1,9 @@
 # ruff: noqa: E501  (snapshots hold texts as they are)
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -122,360 +124,157 @@ def test_every_conversation_is_accepted(name: str, model: str | None) -> None:
     assert all(one != other for one, other in pairwise(roles))
 
 
+def in_short(messages: list[dict[str, Any]]) -> list[list[str]]:
+    """Return each message as its role and its blocks, one line a block, all of it."""
+    return [
+        [message["role"], *map(line_of, message["content"])]
+        for message in unmarked(messages)
+    ]
+
+
+def line_of(block: dict[str, Any]) -> str:
+    """Return a block as its type and the rest of it."""
+    rest = {key: value for key, value in block.items() if key != "type"}
+    said = rest["text"] if list(rest) == ["text"] else json.dumps(rest)
+    return f"{block['type']}: {said}"
+
+
 def test_the_table_of_conversations() -> None:
     """How each conversation is said to a model that takes notes of the role system."""
     said_so = {
-        name: unmarked(render(items, NEWER).messages) for name, items in TABLE.items()
+        name: in_short(render(items, NEWER).messages) for name, items in TABLE.items()
     }
     assert said_so == snapshot(
         {
-            "greeting": [
-                {"role": "user", "content": [{"type": "text", "text": "Hello."}]}
-            ],
+            "greeting": [["user", "text: Hello."]],
             "greeting first": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "(The conversation begins here.)"}
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": [{"type": "text", "text": "Welcome."}],
-                },
-                {"role": "user", "content": [{"type": "text", "text": "Hello."}]},
+                ["user", "text: (The conversation begins here.)"],
+                ["assistant", "text: Welcome."],
+                ["user", "text: Hello."],
             ],
             "neighbours": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Hello."},
-                        {"type": "text", "text": "My fern is brown."},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "text", "text": "How often is it watered?"},
-                        {"type": "text", "text": "And how much light?"},
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "text",
-                            "text": "<system-note>Answer in one sentence.</system-note>",
-                        },
-                        {"type": "text", "text": "Twice a week."},
-                    ],
-                },
+                ["user", "text: Hello.", "text: My fern is brown."],
+                [
+                    "assistant",
+                    "text: How often is it watered?",
+                    "text: And how much light?",
+                ],
+                [
+                    "user",
+                    "text: <system-note>Answer in one sentence.</system-note>",
+                    "text: Twice a week.",
+                ],
             ],
             "note behind the user": [
-                {"role": "user", "content": [{"type": "text", "text": "Hello."}]},
-                {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
-                {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
-                {"role": "user", "content": [{"type": "text", "text": "Go on."}]},
+                ["user", "text: Hello."],
+                ["system", "text: Be brief."],
+                ["assistant", "text: Hi."],
+                ["user", "text: Go on."],
             ],
             "note before the user": [
-                {"role": "user", "content": [{"type": "text", "text": "Hello."}]},
-                {
-                    "role": "system",
-                    "content": [
-                        {"type": "text", "text": "Be brief."},
-                        {"type": "text", "text": "Be kind."},
-                    ],
-                },
-                {"role": "assistant", "content": [{"type": "text", "text": "OK"}]},
-                {"role": "user", "content": [{"type": "text", "text": "Go on."}]},
+                ["user", "text: Hello."],
+                ["system", "text: Be brief.", "text: Be kind."],
+                ["assistant", "text: OK"],
+                ["user", "text: Go on."],
             ],
             "note first": [
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "text",
-                            "text": "<system-note>Be brief.</system-note>",
-                        },
-                        {"type": "text", "text": "Hello."},
-                    ],
-                }
+                ["user", "text: <system-note>Be brief.</system-note>", "text: Hello."]
             ],
             "parallel calls": [
-                {
-                    "role": "user",
-                    "content": [{"type": "text", "text": "Look up tea and rope."}],
-                },
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "text", "text": "Looking."},
-                        {
-                            "type": "tool_use",
-                            "id": "a",
-                            "name": "search",
-                            "input": {"q": "tea"},
-                        },
-                        {
-                            "type": "tool_use",
-                            "id": "b",
-                            "name": "search",
-                            "input": {"q": "rope"},
-                        },
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "a",
-                            "content": "tea: 3",
-                        },
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "b",
-                            "content": "rope: 8",
-                            "is_error": True,
-                        },
-                        {"type": "text", "text": "Thanks. And lamps?"},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": [
-                        {
-                            "type": "tool_use",
-                            "id": "a_Mff0EKC5",
-                            "name": "search",
-                            "input": {"q": "lamps"},
-                        }
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "a_Mff0EKC5",
-                            "content": "(no output)",
-                        }
-                    ],
-                },
+                ["user", "text: Look up tea and rope."],
+                [
+                    "assistant",
+                    "text: Looking.",
+                    'tool_use: {"id": "a", "name": "search", "input": {"q": "tea"}}',
+                    'tool_use: {"id": "b", "name": "search", "input": {"q": "rope"}}',
+                ],
+                [
+                    "user",
+                    'tool_result: {"tool_use_id": "a", "content": "tea: 3"}',
+                    'tool_result: {"tool_use_id": "b", "content": "rope: 8", "is_error": true}',
+                    "text: Thanks. And lamps?",
+                ],
+                [
+                    "assistant",
+                    'tool_use: {"id": "a_Mff0EKC5", "name": "search", "input": {"q": "lamps"}}',
+                ],
+                [
+                    "user",
+                    'tool_result: {"tool_use_id": "a_Mff0EKC5", "content": "(no output)"}',
+                ],
             ],
             "strange ids": [
-                {"role": "user", "content": [{"type": "text", "text": "Go."}]},
-                {
-                    "role": "assistant",
-                    "content": [
-                        {
-                            "type": "tool_use",
-                            "id": "call_fc_9_x_UcpwVjRF",
-                            "name": "search",
-                            "input": {"q": "one"},
-                        },
-                        {
-                            "type": "tool_use",
-                            "id": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_svFd1TLg",
-                            "name": "search",
-                            "input": {"q": "two"},
-                        },
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "call_fc_9_x_UcpwVjRF",
-                            "content": "1",
-                        },
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_svFd1TLg",
-                            "content": "2",
-                        },
-                    ],
-                },
+                ["user", "text: Go."],
+                [
+                    "assistant",
+                    'tool_use: {"id": "call_fc_9_x_UcpwVjRF", "name": "search", "input": {"q": "one"}}',
+                    'tool_use: {"id": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_svFd1TLg", "name": "search", "input": {"q": "two"}}',
+                ],
+                [
+                    "user",
+                    'tool_result: {"tool_use_id": "call_fc_9_x_UcpwVjRF", "content": "1"}',
+                    'tool_result: {"tool_use_id": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_svFd1TLg", "content": "2"}',
+                ],
             ],
             "thinking in a loop": [
-                {"role": "user", "content": [{"type": "text", "text": "Think."}]},
-                {
-                    "role": "assistant",
-                    "content": [
-                        {
-                            "type": "thinking",
-                            "thinking": "  keep\tthis  ",
-                            "signature": "c2ln",
-                        },
-                        {
-                            "type": "tool_use",
-                            "id": "t1",
-                            "name": "search",
-                            "input": {"q": "one"},
-                        },
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "tool_result", "tool_use_id": "t1", "content": "1"}
-                    ],
-                },
+                ["user", "text: Think."],
+                [
+                    "assistant",
+                    'thinking: {"thinking": "  keep\\tthis  ", "signature": "c2ln"}',
+                    'tool_use: {"id": "t1", "name": "search", "input": {"q": "one"}}',
+                ],
+                ["user", 'tool_result: {"tool_use_id": "t1", "content": "1"}'],
             ],
             "another vendor's thinking": [
-                {"role": "user", "content": [{"type": "text", "text": "Think."}]},
-                {"role": "assistant", "content": [{"type": "text", "text": "Done."}]},
-                {"role": "user", "content": [{"type": "text", "text": "Go on."}]},
+                ["user", "text: Think."],
+                ["assistant", "text: Done."],
+                ["user", "text: Go on."],
             ],
-            "only a thought": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Think."},
-                        {"type": "text", "text": "And?"},
-                    ],
-                }
-            ],
+            "only a thought": [["user", "text: Think.", "text: And?"]],
             "pictures and files": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Compare:"},
-                        {
-                            "type": "image",
-                            "source": {
-                                "type": "base64",
-                                "media_type": "image/png",
-                                "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC",
-                            },
-                        },
-                        {
-                            "type": "image",
-                            "source": {
-                                "type": "url",
-                                "url": "https://example.com/a.png",
-                            },
-                        },
-                        {"type": "text", "text": "[image not shown: image/bmp, 1 KiB]"},
-                        {
-                            "type": "document",
-                            "source": {
-                                "type": "base64",
-                                "media_type": "application/pdf",
-                                "data": "JVBERi0xLjQgbm90aGluZyB0byBzZWU=",
-                            },
-                            "title": "a.pdf",
-                        },
-                        {
-                            "type": "document",
-                            "source": {
-                                "type": "text",
-                                "media_type": "text/plain",
-                                "data": "plain",
-                            },
-                            "title": "a.txt",
-                        },
-                        {"type": "text", "text": "[audio not shown: audio/wav, 1 KiB]"},
-                    ],
-                },
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "text", "text": "Here:"},
-                        {"type": "text", "text": "[image not shown: image/png, 1 KiB]"},
-                        {
-                            "type": "tool_use",
-                            "id": "p",
-                            "name": "search",
-                            "input": {"q": "picture"},
-                        },
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "p",
-                            "content": [
-                                {"type": "text", "text": "found"},
-                                {
-                                    "type": "image",
-                                    "source": {
-                                        "type": "base64",
-                                        "media_type": "image/png",
-                                        "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC",
-                                    },
-                                },
-                                {
-                                    "type": "text",
-                                    "text": "[audio not shown: audio/wav, 1 KiB]",
-                                },
-                            ],
-                        }
-                    ],
-                },
+                [
+                    "user",
+                    "text: Compare:",
+                    'image: {"source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC"}}',
+                    'image: {"source": {"type": "url", "url": "https://example.com/a.png"}}',
+                    "text: [image not shown: image/bmp, 1 KiB]",
+                    'document: {"source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0xLjQgbm90aGluZyB0byBzZWU="}, "title": "a.pdf"}',
+                    'document: {"source": {"type": "text", "media_type": "text/plain", "data": "plain"}, "title": "a.txt"}',
+                    "text: [audio not shown: audio/wav, 1 KiB]",
+                ],
+                [
+                    "assistant",
+                    "text: Here:",
+                    "text: [image not shown: image/png, 1 KiB]",
+                    'tool_use: {"id": "p", "name": "search", "input": {"q": "picture"}}',
+                ],
+                [
+                    "user",
+                    'tool_result: {"tool_use_id": "p", "content": [{"type": "text", "text": "found"}, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC"}}, {"type": "text", "text": "[audio not shown: audio/wav, 1 KiB]"}]}',
+                ],
             ],
             "only a picture": [
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "image",
-                            "source": {
-                                "type": "base64",
-                                "media_type": "image/png",
-                                "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC",
-                            },
-                        }
-                    ],
-                }
+                [
+                    "user",
+                    'image: {"source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAEAAAAAgCAIIAggC"}}',
+                ]
             ],
             "framed": [
-                {
-                    "role": "user",
-                    "content": [
-                        {
-                            "type": "text",
-                            "text": "<memory>The user likes tea.</memory>",
-                        },
-                        {
-                            "type": "text",
-                            "text": "<summary>Earlier: <\\/summary> nothing.</summary>",
-                        },
-                        {"type": "text", "text": "What do I like?"},
-                    ],
-                }
+                [
+                    "user",
+                    "text: <memory>The user likes tea.</memory>",
+                    "text: <summary>Earlier: <\\/summary> nothing.</summary>",
+                    "text: What do I like?",
+                ]
             ],
-            "signed blank text": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "text", "text": "Hello."},
-                        {"type": "text", "text": "There?"},
-                    ],
-                }
-            ],
+            "signed blank text": [["user", "text: Hello.", "text: There?"]],
             "custom call": [
-                {"role": "user", "content": [{"type": "text", "text": "Run it."}]},
-                {
-                    "role": "assistant",
-                    "content": [
-                        {
-                            "type": "tool_use",
-                            "id": "c",
-                            "name": "shell",
-                            "input": {"input": "ls -l"},
-                        }
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "tool_result", "tool_use_id": "c", "content": "a.txt"}
-                    ],
-                },
+                ["user", "text: Run it."],
+                [
+                    "assistant",
+                    'tool_use: {"id": "c", "name": "shell", "input": {"input": "ls -l"}}',
+                ],
+                ["user", 'tool_result: {"tool_use_id": "c", "content": "a.txt"}'],
             ],
         }
     )

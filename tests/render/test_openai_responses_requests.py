@@ -367,3 +367,18 @@ def test_the_settings_have_the_vendors_names() -> None:
             "service_tier": "flex",
         }
     )
+
+
+def test_empty_instructions_cost_what_the_vendor_puts_in_their_place() -> None:
+    """Beside tools, of models that do not reason; requests of ours hold none."""
+    tool = {"type": "function", "name": "look", "parameters": {"type": "object"}}
+    request = {"model": "gpt-4o", "input": "Look.", "tools": [tool]}
+
+    def tokens(**change: Any) -> int:
+        return ADAPTER.request_tokens(request | change, len)
+
+    empty = {"instructions": ""}
+    assert tokens(**empty) - tokens() == 216
+    assert tokens(**empty, tools=[]) == tokens(tools=[])
+    assert tokens(**empty, model="gpt-5") == tokens(model="gpt-5")
+    assert "instructions" not in ADAPTER.render(prompt(user("Look."))).request

@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -136,10 +139,13 @@ def test_what_was_committed_is_there_for_others(
             ctx.add_user_message("one")
             assert sessions.list() == ()
             ctx.commit()
-            assert [info.records for info in sessions.list()] == [1]
+            with manager(durable_url, namespace=namespace) as elsewhere:
+                assert "one" in elsewhere.export("s")
+            before = sessions.list()
             ctx.commit()
+            assert sessions.list() == before  # there was no news
             ctx.add_user_message("two")
-        assert [info.records for info in sessions.list()] == [2]
+        assert texts(sessions, "s") == ["one", "two"]
 
 
 async def test_restored_equals_live(durable_url: str, namespace: str) -> None:
@@ -236,6 +242,39 @@ async def test_an_error_keeps_what_came_in(durable_url: str, namespace: str) -> 
                 assert not ctx.was_interrupted
             elsewhere.close()
             sessions.delete("s")
+
+
+DIES = """
+import os, signal, sys
+from context_builder.sessions import SessionManager
+sessions = SessionManager(
+    store=sys.argv[1], namespace=sys.argv[2], max_tokens=9_000, lease_seconds=0.2
+)
+with sessions.open("s") as ctx:
+    ctx.add_user_message("Look it up.")
+    call = {"id": "c1", "function": {"name": "look", "arguments": "{}"}}
+    ctx.add_assistant_message("", tool_calls=[call])
+    ctx.commit()
+    ctx.add_user_message("never kept")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_turn_whose_process_died_is_marked(durable_url: str, namespace: str) -> None:
+    """Nobody was there to mark it; the next block knows, and builds a valid request."""
+    command = [sys.executable, "-c", DIES, durable_url, namespace]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    with manager(durable_url, namespace=namespace) as sessions:
+        with sessions.open("s") as ctx:
+            assert ctx.was_interrupted
+            roles = [message["role"] for message in ctx.build()]
+            assert roles[:3] == ["user", "assistant", "tool"]
+            ctx.add_user_message("Again.")
+            ctx.commit()
+            assert ctx.was_interrupted  # as it was before this block
+        with sessions.open("s") as ctx:
+            assert not ctx.was_interrupted
+            assert "never kept" not in str(ctx.items)
 
 
 async def test_a_cancelled_turn_is_kept(durable_url: str, namespace: str) -> None:
@@ -627,6 +666,23 @@ def test_settings_of_a_block_end_with_it() -> None:
         ctx.configure(max_tokens=77)
     with sessions.open("s") as ctx:
         assert ctx.budget_tokens == 10_000
+
+
+def test_a_provider_of_a_block_ends_with_it(durable_url: str, namespace: str) -> None:
+    """What it said is kept; it is not asked again, by this process or another."""
+    said = iter(f"It is {hour} o'clock." for hour in range(100))
+    with (
+        manager(durable_url, namespace=namespace) as here,
+        manager(durable_url, namespace=namespace) as there,
+    ):
+        with here.open("s") as ctx:
+            ctx.add_context_provider("time", lambda: next(said))
+            ctx.add_user_message("hello")
+            ctx.add_assistant_message("hello")
+        say(here, "s", "again")
+        for sessions in (here, there):
+            assert len(texts(sessions, "s")) == 4
+        assert next(said) == "It is 1 o'clock."
 
 
 # --- moving about

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ import pytest
 from context_builder.errors import InvalidItemError, StoreError
 from context_builder.sessions import MemoryStore, SessionManager
 from context_builder.sessions.urls import open_store, store_kind
+from tests.sessions import stores
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,3 +118,49 @@ def test_a_store_of_ones_own() -> None:
     store = MemoryStore()
     with SessionManager(max_tokens=99, store=store) as sessions:
         assert sessions.store is store
+
+
+def end_connections(name: str) -> int:
+    """End the connections of an application, as a restart would; return how many."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(stores.POSTGRES, autocommit=True) as admin:
+        rows = admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = %s",
+            (name,),
+        ).fetchall()
+    return len(rows)
+
+
+async def test_a_restarted_server_is_found_again(
+    tmp_path: Path, namespace: str
+) -> None:
+    """Connections that the server has closed are no error of the next turn."""
+    with stores.place("postgres", tmp_path, namespace) as place:
+        url = f"{place}&application_name={namespace}"
+        async with SessionManager(store=url, max_tokens=9_000) as sessions:
+            for turn in range(3):
+                with sessions.open("s") as ctx:
+                    ctx.add_user_message(f"{turn}")
+                    assert end_connections(namespace) > 0
+                async with sessions.open("s") as ctx:
+                    ctx.add_assistant_message(f"{turn}")
+                    assert end_connections(namespace) > 0
+            with sessions.open("s") as ctx:
+                assert len(ctx.items) == 6
+
+
+def test_a_silent_server_is_an_error_in_time(tmp_path: Path) -> None:
+    """A server that takes the call and says nothing does not hold a turn for ever."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        for url in (
+            f"redis://127.0.0.1:{port}/0?socket_timeout=0.2",
+            f"postgresql://u@127.0.0.1:{port}/d?connect_timeout=2",
+        ):
+            with (
+                SessionManager(store=url, max_tokens=9_000) as sessions,
+                pytest.raises(StoreError),
+                sessions.open("s"),
+            ):
+                pass

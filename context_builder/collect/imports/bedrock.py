@@ -311,7 +311,7 @@ def read_response(
 ) -> Reply | None:
     """Read an answer, or the events of a stream; None for other vendors' shapes.
 
-    Converse does not say which model answered: the model of the reasoning is not known.
+    Converse does not say which model answered: whoever asked knows.
     """
     if isinstance(answer, Mapping):
         message = as_mapping((as_mapping(answer.get("output")) or {}).get("message"))

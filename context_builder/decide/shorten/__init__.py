@@ -8,7 +8,7 @@ from context_builder.decide.shorten.api import (
     shorten_middle,
     shorten_text,
 )
-from context_builder.decide.shorten.cuts import truncate_chars
+from context_builder.decide.shorten.cuts import cut_before, truncate_chars
 from context_builder.decide.shorten.fit import Counter
 from context_builder.decide.shorten.gists import gist
 from context_builder.decide.shorten.shapes import Shape
@@ -18,6 +18,7 @@ __all__ = [
     "MIN_TOKENS",
     "Counter",
     "Shape",
+    "cut_before",
     "gist",
     "is_well_formed",
     "repair_text",

@@ -1,0 +1,95 @@
+"""What a request says of what left: how many messages, and a digest of them.
+
+The digest knows of all that left, and tells of what no summary tells.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+from context_builder.decide.digest import Digest, digest_of, notice_item
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from context_builder.decide.rules import Rules
+    from context_builder.decide.summaries import Summaries
+    from context_builder.items import ContextItem, Unit
+
+__all__ = ["Telling"]
+
+_MOST_LEFT_OUT = 999_999
+_DIGEST_GROWTH = 1.4
+"""What makes room for a digest has to be told of as well."""
+
+
+class Telling:
+    """The notice of a fold, with its digest."""
+
+    __slots__ = ("_rules", "digest", "evicted_items", "notice", "tokens")
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self.evicted_items = 0
+        self.digest = Digest()
+        self.notice: ContextItem | None = None
+        self.tokens = 0
+        """What the notice takes."""
+
+    def copy(self) -> Telling:
+        """Return another one that can change without this one."""
+        return copy.copy(self)
+
+    @property
+    def bare_tokens(self) -> int:
+        """What a notice takes that tells only how many messages left."""
+        return self._rules.ruler.item(self._worded(_MOST_LEFT_OUT))
+
+    @property
+    def whole(self) -> frozenset[float]:
+        """The units of which the notice says all."""
+        return self.digest.whole if self.notice is not None else frozenset()
+
+    def clear(self) -> None:
+        """Say nothing."""
+        self.notice, self.tokens = None, 0
+
+    def count(self) -> None:
+        """Say how many messages left, and nothing else."""
+        self._say(self._worded(self.evicted_items))
+
+    def tell(
+        self, left: Sequence[Unit], room_tokens: int, summaries: Summaries
+    ) -> None:
+        """Say what these units held as well, in so many tokens."""
+        self.digest = self._digest(left, room_tokens, summaries)
+        self._say(self._worded(self.evicted_items, self.digest))
+
+    def wanted_tokens(
+        self, left: Sequence[Unit], most_tokens: int, summaries: Summaries
+    ) -> int:
+        """Return what a digest would take if these units left as well."""
+        draft = self._digest(left, most_tokens, summaries)
+        return min(most_tokens, int(draft.tokens * _DIGEST_GROWTH))
+
+    def _digest(
+        self, left: Sequence[Unit], room_tokens: int, summaries: Summaries
+    ) -> Digest:
+        current = summaries.current
+        return digest_of(
+            self.digest,
+            left,
+            self._rules,
+            room_tokens,
+            covered=summaries.told,
+            summary="" if current is None else current.item.text,
+        )
+
+    def _say(self, notice: ContextItem) -> None:
+        self.notice = notice
+        self.tokens = self._rules.ruler.item(notice)
+
+    def _worded(self, count: int, digest: Digest | None = None) -> ContextItem:
+        is_marker = self._rules.settings.keep_first_messages > 0
+        return notice_item(count, digest, is_marker=is_marker)
