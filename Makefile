@@ -11,7 +11,7 @@ CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports check bench clean
+.PHONY: help setup demo test lint types imports check bench profile clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -60,10 +60,13 @@ imports: $(STAMP) ## who may import whom
 
 check: lint types imports test ## everything that has to be green before a change lands
 
-bench: $(STAMP) ## run the benchmarks
+bench: $(STAMP) ## run the benchmarks; ARGS=--quick for a short run
 	@set -e; for name in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \
-	  echo "== $$name"; $(PY) -m benchmarks.$$name; \
+	  echo "== $$name"; $(PY) -m benchmarks.$$name $(ARGS); \
 	done
+
+profile: $(STAMP) ## show where time and memory go; ARGS="append --quick"
+	@$(PY) -m benchmarks.profiles $(ARGS)
 
 clean: ## remove the environment, caches and output
 	@rm -rf $(VENV) out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -1,9 +1,11 @@
 """Measures memory of many sessions, and the time of an import.
 
-    python -m benchmarks.bench_memory
+    python -m benchmarks.bench_memory [--quick]
 
-A thousand sessions of a hundred messages each, built once. What is reported is beyond
-the texts themselves, which every session would hold anyway.
+A thousand sessions of 97 messages each, built once, and once more after three steps
+and a question that looks back, when all that a session keeps is there. What is told is
+beyond the texts themselves, which every session would hold anyway. An import is
+measured in processes of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ import time
 import tracemalloc
 from typing import Any
 
-from benchmarks.generate import conversation
+from benchmarks.generate import conversation, turn
+from benchmarks.timing import is_quick, print_table
 from context_builder import ContextBuilder
 
 SESSIONS = 1_000
@@ -34,26 +37,33 @@ def _text_bytes(messages: list[dict[str, Any]]) -> int:
     return total
 
 
-def _session_bytes() -> tuple[float, float]:
+def _session_bytes(sessions: int, *, is_used: bool) -> tuple[float, float]:
     """Return bytes a session takes in all, and the part that is its texts."""
-    ContextBuilder(model="gpt-4o", max_tokens=16_000).build()
+    loaded = ContextBuilder(model="gpt-4o", max_tokens=16_000)
+    loaded.extend(conversation(MESSAGES))  # loads what all sessions share
+    loaded.build()
     texts = 0
     held = []
     gc.collect()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    for number in range(SESSIONS):
+    for number in range(sessions):
         messages = conversation(MESSAGES, seed=number % 20)
-        texts += _text_bytes(messages)
         ctx = ContextBuilder(model="gpt-4o", max_tokens=16_000)
         ctx.extend(messages)
         ctx.build()
+        if is_used:
+            messages += turn(MESSAGES, seed=number % 20)
+            for message in messages[MESSAGES:]:
+                ctx.extend([message])
+                ctx.build()
+        texts += _text_bytes(messages)
         held.append(ctx)
         del messages
     gc.collect()
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    return taken / SESSIONS, texts / SESSIONS
+    return taken / sessions, texts / sessions
 
 
 def _import_ms(statement: str) -> float:
@@ -65,20 +75,35 @@ def _import_ms(statement: str) -> float:
     return statistics.median(times)
 
 
+STATEMENTS = (
+    "import pydantic.main",
+    "import context_builder",
+    "from context_builder import ContextBuilder",
+    "from context_builder import *",
+)
+
+
 def main() -> None:
     """Print both tables."""
     bare = _import_ms("pass")
-    print("| import | ms above bare Python |")
-    print("| --- | --- |")
-    for name in ("pydantic", "context_builder"):
-        print(f"| {name} | {_import_ms(f'import {name}') - bare:,.0f} |")
-    taken, texts = _session_bytes()
-    print("\n| sessions | messages | kB a session | of it text | over its text |")
-    print("| --- | --- | --- | --- | --- |")
-    print(
-        f"| {SESSIONS:,} | {MESSAGES} | {taken / 1e3:,.1f} | {texts / 1e3:,.1f} | "
-        f"{(taken - texts) / 1e3:,.1f} |"
+    print_table(
+        ("statement", "ms above bare Python"),
+        [(f"`{name}`", f"{_import_ms(name) - bare:,.0f}") for name in STATEMENTS],
     )
+    sessions = 20 if is_quick() else SESSIONS
+    rows = []
+    for name, is_used in (("built once", False), ("a turn later", True)):
+        taken, texts = _session_bytes(sessions, is_used=is_used)
+        rows.append(
+            (
+                f"{sessions:,}",
+                name,
+                f"{taken / 1e3:,.1f}",
+                f"{texts / 1e3:,.1f}",
+                f"{(taken - texts) / 1e3:,.1f}",
+            )
+        )
+    print_table(("sessions", "", "kB a session", "of it text", "over its text"), rows)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from context_builder.compaction import Compacting
 from context_builder.copies import Handout, copy_json
 from context_builder.errors import AdapterError
 from context_builder.feedback import Feedback
-from context_builder.inspection import Inspecting
+from context_builder.recollection import Recollecting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ContextBuilder", "SystemPrompt"]
 
 
-class ContextBuilder(Compacting, Inspecting, Feedback):
+class ContextBuilder(Compacting, Recollecting, Feedback):
     """Decides what a model sees before each call, for one session.
 
     Args:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from context_builder.collect.imports.openai_chat import read_call
 from context_builder.errors import ContextBuilderError
-from context_builder.inspection import RECALL_TOKENS
 from context_builder.messages import ToolCall
 from context_builder.passing import COMPACTED, RECALLED
 from context_builder.recalling import LEAST_TOKENS
+from context_builder.recollection import RECALL_TOKENS
 from context_builder.render.frames import frame
 
 if TYPE_CHECKING:

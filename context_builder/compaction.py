@@ -224,4 +224,6 @@ class Compacting(Engine):
         with self._lock:
             asked = self._target(key.name, key.model, key.max_tokens)
             self._rendered(asked)
-            return asked.report(self._log)
+            report = asked.report(self._log)
+        self._tell_compactions(asked)
+        return report

@@ -60,7 +60,7 @@ def changed(value: _T, **changes: object) -> _T:
     What `dataclasses.replace` does, several times faster, for values that need no
     check: nothing is worked out or looked at anew.
     """
-    kind = type(value)
+    kind: Any = type(value)
     read, places = _slots_of(kind)
     copied: _T = object.__new__(kind)
     for (name, put), kept in zip(places, read(value), strict=True):

@@ -183,6 +183,9 @@ class Engine(Intake):
     def _built_for(self, asked: Target) -> None:
         """Take note of a build that somebody asked for; the lock is not held."""
 
+    def _tell_compactions(self, asked: Target) -> None:
+        """Tell of what a target's decision compacted; the lock is not held."""
+
     def _hook_failed(self, hook: str, name: str, error: Exception) -> None:
         """Take note of a hook that raised; the session goes on without it."""
 

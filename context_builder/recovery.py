@@ -24,8 +24,9 @@ __all__ = ["Recoverable", "acall_with_recovery", "call_with_recovery"]
 
 Answer = TypeVar("Answer")
 
-Flow = Generator[dict[str, Any], Answer, Answer]
-"""Yields requests; takes their answers, or has their errors thrown in."""
+Flow = Generator[Any, Any, Answer]
+"""Yields what is to be built, and requests; is sent what came of each, or has the error
+thrown in."""
 
 SAFETY_SHARE = 0.05
 """Of a stated limit: for what a vendor adds unsaid, and what an estimate misses."""
@@ -94,15 +95,15 @@ def call_with_recovery(
         UnknownModelError: As `ContextBuilder.request`.
     """
     flow = _requests(ctx, _Ask(target, model, max_attempts, min_shrink_share))
-    request = next(flow)
+    step = next(flow)
     while True:
         try:
-            answer = call(**request)
+            came = step.build(ctx) if isinstance(step, _Wish) else call(**step)
         except Exception as error:
-            request = flow.throw(error)
+            step = flow.throw(error)
             continue
         try:
-            request = flow.send(answer)
+            step = flow.send(came)
         except StopIteration as stop:
             return cast("Answer", stop.value)
 
@@ -118,6 +119,8 @@ async def acall_with_recovery(
 ) -> Answer:
     """Await a vendor's call as `call_with_recovery` makes it.
 
+    A summary that a request wants is awaited as well.
+
     Raises:
         BudgetExceededError: As `call_with_recovery`.
         InvalidItemError: As `call_with_recovery`.
@@ -125,15 +128,18 @@ async def acall_with_recovery(
         UnknownModelError: As `call_with_recovery`.
     """
     flow = _requests(ctx, _Ask(target, model, max_attempts, min_shrink_share))
-    request = next(flow)
+    step = next(flow)
     while True:
         try:
-            answer = await call(**request)
+            if isinstance(step, _Wish):
+                came = await step.abuild(ctx)
+            else:
+                came = await call(**step)
         except Exception as error:
-            request = flow.throw(error)
+            step = flow.throw(error)
             continue
         try:
-            request = flow.send(answer)
+            step = flow.send(came)
         except StopIteration as stop:
             return cast("Answer", stop.value)
 
@@ -176,13 +182,37 @@ class _Built:
         return self.report.tokens
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Wish:
+    """A request that is to be built."""
+
+    target: str
+    model: str | None
+    max_tokens: int | None
+
+    def build(self, ctx: Recoverable) -> _Built:
+        """Build it, and wait for what that wants."""
+        asked: dict[str, Any] = {"model": self.model, "max_tokens": self.max_tokens}
+        request = ctx.request(self.target, **asked)
+        return _Built(request, ctx.explain(self.target, **asked))
+
+    async def abuild(self, ctx: Recoverable) -> _Built:
+        """Build it, and await what that wants, where the session can."""
+        arequest = getattr(ctx, "arequest", None)
+        if arequest is None:
+            return self.build(ctx)
+        asked: dict[str, Any] = {"model": self.model, "max_tokens": self.max_tokens}
+        request = await arequest(self.target, **asked)
+        return _Built(request, ctx.explain(self.target, **asked))
+
+
 def _requests(ctx: Recoverable, ask: _Ask) -> Flow[Any]:
     """Yield one request after the other, until one is answered.
 
     Raises:
         BudgetExceededError: If no request is small enough.
     """
-    built = _build(ctx, ask, None)
+    built: _Built = yield _Wish(ask.target, ask.model, None)
     for attempt in itertools.count(1):
         refused: Exception | None = None
         try:
@@ -198,7 +228,7 @@ def _requests(ctx: Recoverable, ask: _Ask) -> Flow[Any]:
                 return answer
         _learn(ctx, built, overflow)
         left = ask.max_attempts - attempt
-        smaller = _smaller(ctx, ask, built, overflow) if left else None
+        smaller = (yield from _smaller(ask, built, overflow)) if left else None
         if isinstance(smaller, _Built):
             built = smaller
         elif refused is None:
@@ -206,11 +236,6 @@ def _requests(ctx: Recoverable, ask: _Ask) -> Flow[Any]:
         else:
             raise _given_up(built, overflow, attempt, smaller) from refused
     raise AssertionError  # the loop has no other end
-
-
-def _build(ctx: Recoverable, ask: _Ask, max_tokens: int | None) -> _Built:
-    asked: dict[str, Any] = {"model": ask.model, "max_tokens": max_tokens}
-    return _Built(ctx.request(ask.target, **asked), ctx.explain(ask.target, **asked))
 
 
 def _told_by(answer: object, built: _Built) -> Overflow | None:
@@ -239,11 +264,12 @@ def _learn(ctx: Recoverable, built: _Built, overflow: Overflow) -> None:
 
 
 def _smaller(
-    ctx: Recoverable, ask: _Ask, former: _Built, overflow: Overflow
-) -> _Built | BudgetExceededError | None:
+    ask: _Ask, former: _Built, overflow: Overflow
+) -> Flow[_Built | BudgetExceededError | None]:
     """Build a request that is strictly smaller; None, or an error: there is none."""
+    aim_tokens = _aim(former, overflow, ask.min_shrink_share)
     try:
-        built = _build(ctx, ask, _aim(former, overflow, ask.min_shrink_share))
+        built: _Built = yield _Wish(ask.target, ask.model, aim_tokens)
     except BudgetExceededError as error:
         return error
     return built if built.tokens < former.tokens else None

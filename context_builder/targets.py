@@ -29,7 +29,7 @@ from context_builder.items import (
     UsageRecorded,
 )
 from context_builder.measuring import KnownSizes, SessionRuler
-from context_builder.render import Prompt, ProviderAdapter, Rendering
+from context_builder.render import Prompt, ProviderAdapter, Rendering, SaidBefore
 from context_builder.report import Report
 from context_builder.tokens.calibration import Calibration, calibrated
 from context_builder.transforms import Said, TargetHooks, as_said, transformed
@@ -56,6 +56,10 @@ class TargetKey:
 
 _NO_HOOKS = TargetHooks()
 _MOST_LOWERED = 256
+
+
+_FEW_ITEMS = 32
+"""So many messages of items that are gone are not worth a look."""
 
 
 class Target:
@@ -91,6 +95,7 @@ class Target:
         self._lowered: deque[tuple[int, Lowered]] = deque(maxlen=_MOST_LOWERED)
         self._rendered: tuple[int, Rendering] | None = None
         self._said: Said | None = None
+        self._said_before: SaidBefore = {}
         self.told_compactions = 0
         """Of how many compactions somebody was told who asked for a build."""
         self._reported: tuple[int, Report] | None = None
@@ -113,8 +118,8 @@ class Target:
         return self._fold
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text, as the budget counts them."""
-        return self._ruler.text(text)
+        """Return the tokens of a text, as the budget counts them; remembered."""
+        return self._ruler.said(text)
 
     @property
     def compactions(self) -> int:
@@ -311,9 +316,16 @@ class Target:
             tools=fold.tools,
             model=self.key.model,
             options=self._options,
+            said=self._messages_said(len(items)),
             stable_items=stable,
             moved_items=moved,
         )
+
+    def _messages_said(self, items: int) -> SaidBefore:
+        """Return what was said before, without what is long gone."""
+        if len(self._said_before) > 2 * items + _FEW_ITEMS:
+            self._said_before.clear()
+        return self._said_before
 
     def _fixed_tokens(
         self, system: ContextItem | None, tools: tuple[Mapping[str, Any], ...]

@@ -37,11 +37,12 @@ def main() -> None:
 
     ctx.add_user_message(SECOND)
     request = ctx.request("anthropic", model=claude_model)
+    report = ctx.explain("anthropic", model=claude_model)
     ctx.add_response(Anthropic().messages.create(**request))
 
     for item in ctx.items:
         print(f"{item.role}: {item.text}")  # noqa: T201  it is what was said
-    print(ctx.explain("anthropic", model=claude_model))  # noqa: T201
+    print(report)  # noqa: T201  what became of every item, for the second vendor
 
 
 if __name__ == "__main__":

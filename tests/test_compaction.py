@@ -103,13 +103,13 @@ def test_what_a_summary_covers_can_be_recalled() -> None:
 
 def test_facts_that_a_summary_leaves_out_stay_in_the_digest() -> None:
     """What it says itself is not said twice."""
-    ctx = session(FakeSummarizer(returns="The code is A-17."), count=0)
-    ctx.add_user_message("Codes: A-17 and B-29, please keep both of them in mind.")
+    ctx = session(FakeSummarizer(returns="The order is ORD-48213."), count=0)
+    ctx.add_user_message("Orders ORD-48213 and ORD-59117, please keep both.")
     ctx.extend(turns(20))
     ctx.build()
     text = "\n".join(said(ctx)[:2])
-    assert text.count("A-17") == 1
-    assert text.count("B-29") == 1
+    assert text.count("48213") == 1
+    assert text.count("59117") == 1
 
 
 @pytest.mark.parametrize("door", ["edit", "remove"])
@@ -194,6 +194,7 @@ class AsyncOnly:
 
     async def asummarize(self, request: SummaryRequest) -> str:
         """Return the summary."""
+        assert request.items
         return SUMMARY
 
 
@@ -260,7 +261,11 @@ def test_what_comes_in_meanwhile_stays() -> None:
 
 def test_a_summary_of_what_changed_meanwhile_is_not_put_in() -> None:
     """It would tell of what its owner took back."""
-    ctx, _ = busy(lambda ctx, request: ctx.edit("i1", content="never mind"))
+
+    def act(ctx: ContextBuilder, request: SummaryRequest) -> None:
+        ctx.edit(request.items[0].id, content="never mind")
+
+    ctx, _ = busy(act)
     assert "<summary>" not in "".join(said(ctx))
     assert entries(ctx) == []
 

@@ -17,16 +17,21 @@ from context_builder import (
     Settings,
     StoreError,
     ToolCall,
+    call_with_recovery,
 )
+from context_builder.agent import Agent, OfflineModel, tool
+from context_builder.agent.offline import OfflineReply, Scripted, Wanted
 from context_builder.builtin_tools import BUILTIN_TOOLS, answer
 from context_builder.decide.shorten import truncate_chars
 from context_builder.hooks import Compaction, ContextProvider, Hooks, ModelSwitch
 from context_builder.items import ContextItem
 from context_builder.sessions import load_session, save_session
-from context_builder.testing import WordCounter, tool_call, turns
+from context_builder.testing import FakeSummarizer, WordCounter, tool_call, turns
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from context_builder.summarizers import SummaryRequest
 
 
 def builder(max_tokens: int = 100_000, **settings: Any) -> ContextBuilder:
@@ -496,6 +501,126 @@ def test_f17_pinned_and_recent_stay_the_middle_yields() -> None:
     assert actions[1] == "evicted"
 
 
+def summarized(summarizer: object, **settings: Any) -> ContextBuilder:
+    """Return a compacted session with a summariser."""
+    ctx = ContextBuilder(
+        max_tokens=600,
+        counter=WordCounter(),
+        summarizer=summarizer,  # type: ignore[arg-type]
+        settings=Settings(**settings),
+    )
+    ctx.extend(turns(12, tools=True))
+    ctx.add_user_message("and now?")
+    return ctx
+
+
+def test_f18_old_turns_are_summarized_the_newest_stay_whole() -> None:
+    """F18: asked with roles, calls and five fields; put in as framed data; no turn."""
+    summarizer = FakeSummarizer(returns="Goal: find out why.")
+    ctx = summarized(summarizer)
+    messages = ctx.build()
+    assert messages[0]["content"] == "<summary>Goal: find out why.</summary>"
+    assert (messages[0]["role"], messages[-1]["content"]) == ("user", "and now?")
+    (prompt,) = summarizer.prompts
+    fields = ("goal:", "constraints:", "done:", "to do:", "facts and risks:")
+    assert all(f"- {field}" in prompt for field in fields)
+    for sign in ('from="user"', 'from="assistant"', 'from="tool search"', "<call>"):
+        assert sign in prompt
+    assert "and now?" not in prompt
+    turn = [one.priority for one in ctx.explain().outcomes if one.source == "summary"]
+    assert turn == [70]
+
+
+def test_f18_an_empty_summary_is_refused_and_the_history_kept() -> None:
+    """F18: the digest stands in, and every item is in the session."""
+    ctx = summarized(FakeSummarizer("empty"))
+    items = ctx.items
+    assert "<summary>" not in str(ctx.build())
+    assert "<notice>" in str(ctx.build())
+    assert ctx.explain().summaries[0].reason == "empty"
+    assert ctx.items == items
+
+
+def test_f19_after_a_number_of_turns() -> None:
+    """F19: whatever the budget is."""
+    ctx = builder(compact_after_turns=5)
+    ctx.extend(turns(4))
+    assert ctx.explain().compactions == 0
+    ctx.extend(turns(1))
+    assert ctx.explain().compactions == 1
+    assert ctx.explain().prefix_moves == ("compaction after 5 turns",)
+
+
+def test_f19_when_the_bill_is_over_the_budget() -> None:
+    """F19: what the vendor billed for the last answer counts, not what was counted."""
+    ctx = builder(max_tokens=400)
+    ctx.extend(turns(7))
+    before = ctx.explain(model="gpt-4o")
+    ctx.request(model="gpt-4o")
+    ctx.record_usage(390)
+    assert ctx.explain(model="gpt-4o").compactions == before.compactions
+    ctx.record_usage(401)
+    after = ctx.explain(model="gpt-4o")
+    assert after.compactions == before.compactions + 1
+    assert after.tokens < before.tokens
+    assert "bill" in after.prefix_moves[-1]
+
+
+def test_f19_when_the_model_asks_for_it() -> None:
+    """F19: by its own call of the `compact` tool."""
+    ctx = builder(max_tokens=1_000)
+    ctx.set_tools([*BUILTIN_TOOLS])
+    ctx.extend(turns(12))
+    ctx.add_assistant_message("", tool_calls=[tool_call("c1", "compact")])
+    tokens = ctx.explain().tokens
+    text = answer(ctx, tool_call("c1", "compact"))
+    ctx.add_tool_result("compact", text, tool_call_id="c1")
+    assert ctx.explain().compactions == 1
+    assert ctx.explain().tokens < tokens
+
+
+def test_f19_when_the_vendor_says_it_is_too_long() -> None:
+    """F19: an overflow is one tighter build, which wants its summary as well."""
+
+    class TooLongError(Exception):
+        status_code = 400
+
+    summarizer = FakeSummarizer(returns="so far")
+    ctx = ContextBuilder(max_tokens=5_000, model="gpt-4o", summarizer=summarizer)
+    ctx.extend(turns(20))
+    ctx.add_user_message("and now?")
+    sent: list[Any] = []
+
+    def call(**request: Any) -> str:
+        sent.append(request["messages"])
+        if len(sent) == 1:
+            message = "Your input exceeds the context window of this model."
+            raise TooLongError(message)
+        return "answer"
+
+    assert call_with_recovery(ctx, call) == "answer"
+    assert len(str(sent[1])) < len(str(sent[0]))
+    assert sent[1][0]["content"] == "<summary>so far</summary>"
+    assert summarizer.calls == 1
+
+
+def test_f21_a_summary_that_builds_ends_there() -> None:
+    """F21: a build inside of a summary goes on with the digest, at any depth."""
+    inside: list[Any] = []
+
+    class Recursive:
+        def summarize(self, request: SummaryRequest) -> str:
+            inside.append(ctx.build())
+            ctx.prepare_summary()
+            inside.append(ctx.compact().summaries)
+            return f"{len(request.items)} messages"
+
+    ctx = summarized(Recursive())
+    assert "<summary>" in str(ctx.build())
+    assert "<summary>" not in str(inside[0])
+    assert (len(inside), inside[1]) == (2, ())
+
+
 def test_f20_cheap_losses_come_before_dear_ones() -> None:
     """F20: background goes first, then results become references, then turns go."""
     ctx = builder(820)
@@ -714,3 +839,96 @@ def test_f38_an_estimate_says_that_it_is_one() -> None:
     assert not report.is_exact
     assert 45 <= report.tokens <= 250
     assert "about" in str(report)
+
+
+# --- the loop
+# -------------------------------------------------------------------------------
+
+
+@tool
+def area(country: str) -> int:
+    """Say how large a country is.
+
+    Args:
+        country: Its name.
+    """
+    return {"Malta": 316, "Monaco": 2}[country]
+
+
+def test_f34_a_turn_has_five_rounds_and_goes_on_after_errors() -> None:
+    """F34: calls run side by side; unknown tools and bad arguments become results."""
+    calls = [
+        Wanted("area", '{"country": "Malta"}'),
+        Wanted("are", '{"country": "Malta"}'),
+        Wanted("area", '{"land": "Malta"}'),
+        Wanted("area", '{"country": "Oz"}'),
+    ]
+    again = OfflineReply(calls=[Wanted("area", '{"country": "Monaco"}')])
+    script: list[Scripted] = [OfflineReply(calls=calls), *[again] * 4, "So much."]
+    ctx = ContextBuilder(model="gpt-4o")
+    result = Agent(OfflineModel(script), tools=[area]).run(ctx, "How large?")
+    assert (result.rounds, result.tool_calls) == (5, 8)
+    assert (result.stop_reason, result.text) == ("max_rounds", "So much.")
+    answers = [item for item in ctx.items if item.role == "tool"]
+    assert [item.is_error for item in answers[:4]] == [False, True, True, True]
+    assert "there is no tool 'are'" in answers[1].text
+    assert "country: this argument is required" in answers[2].text
+    assert "KeyError" in answers[3].text
+
+
+def test_f35_a_tool_comes_from_a_function() -> None:
+    """F35: name and description from the function, arguments typed and checked."""
+    assert area.definition == {
+        "type": "function",
+        "function": {
+            "name": "area",
+            "description": "Say how large a country is.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "country": {"type": "string", "description": "Its name."}
+                },
+                "required": ["country"],
+                "additionalProperties": False,
+            },
+        },
+    }
+    assert area(country="Malta") == 316
+
+
+def test_f36_a_sub_agent_has_its_own_context_and_gives_back_its_result() -> None:
+    """F36: own isolated builder, own rounds, a limit to nesting, only the result."""
+    own: list[ContextBuilder] = []
+
+    def new_context() -> ContextBuilder:
+        own.append(ContextBuilder(model="gpt-4o"))
+        return own[-1]
+
+    look = OfflineReply(calls=[Wanted("area", '{"country": "Malta"}')])
+    helper = Agent(OfflineModel([look, "316."]), tools=[area], max_rounds=2)
+    delegate = helper.as_tool("helper", "Looks things up.", new_context=new_context)
+    ask = OfflineReply(calls=[Wanted("helper", '{"task": "How large is Malta?"}')])
+    ctx = ContextBuilder(model="gpt-4o")
+    Agent(OfflineModel([ask, "It is 316."]), tools=[delegate]).run(ctx, "Malta?")
+    assert [item.text for item in ctx.items if item.role == "tool"] == ["316."]
+    assert [item.role for item in own[0].items] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+@pytest.mark.parametrize("turns", [7, 40])
+def test_f37_a_wish_from_turn_1_is_obeyed_later(turns: int) -> None:
+    """F37: under a budget of a few turns; the model has no memory but its context.
+
+    The other two proofs, and more of this one, are in tests/agent/test_three_proofs.py.
+    """
+    ctx = ContextBuilder(model="gpt-4o", max_tokens=1_200)
+    agent = Agent(OfflineModel(tells_wishes=False))
+    agent.run(ctx, 'From now on end every answer with "Ahoy!"')
+    for turn in range(2, turns + 1):
+        result = agent.run(ctx, f"Harbour {turn}: " + f"ships of line {turn} " * 60)
+    assert result.text.endswith("Ahoy!")
+    assert ctx.explain().compactions > 0

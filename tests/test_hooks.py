@@ -280,6 +280,17 @@ def test_each_compaction_is_told_once() -> None:
     assert again
 
 
+def test_a_compaction_that_was_asked_for_is_told_at_once() -> None:
+    """With the reason that somebody asked."""
+    seen: list[Compaction] = []
+    ctx = builder(on_compaction=(seen.append,))
+    ctx.extend(list(turns(6, words=40)))
+    ctx.compact()
+    assert [one.reason for one in seen] == ["compaction that was asked for"]
+    ctx.build()
+    assert len(seen) == 1
+
+
 def test_a_request_in_between_is_no_compaction() -> None:
     """What is decided on a copy, while results are due, is not told."""
     seen: list[Compaction] = []

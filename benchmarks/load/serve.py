@@ -201,7 +201,9 @@ async def _talk(user: User, port: int, load: Load, chance: random.Random) -> Non
     await asyncio.sleep(chance.uniform(0, load.think_seconds))
     for turn in range(load.turns):
         text = TEXT.format(turn=turn, word=user.word, count=chance.randrange(100))
-        while not await _turn(user, port, text, load):
+        for _ in range(120):  # a server that is being started again
+            if await _turn(user, port, text, load):
+                break
             await asyncio.sleep(0.5)
         await asyncio.sleep(chance.uniform(0.5, 1.5) * load.think_seconds)
 

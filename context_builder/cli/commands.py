@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from context_builder.cli.chat import chat
 from context_builder.cli.counting import (
     Counts,
     counts_of,
@@ -302,6 +303,7 @@ def convert(
 
 app.command()(replay)
 app.add_typer(sessions, name="sessions")
+app.command()(chat)
 app.command()(serve)
 app.add_typer(users, name="users")
 

@@ -111,6 +111,7 @@ class CallBook:
             if place in self._asked and not self.answers[place]:
                 return place
             heappop(heap)  # answered or taken back since
+        self._open.pop(key, None)
         return None
 
     def answered_call(self, call_id: str) -> Place | None:

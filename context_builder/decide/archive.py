@@ -115,9 +115,10 @@ class Archive:
     @property
     def passages(self) -> list[Passage]:
         """All that is indexed, by number; what waits to be indexed is, now."""
-        waiting, self._waiting = self._waiting, {}
-        for unit in waiting.values():
-            self._index(unit)
+        if self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            for unit in waiting.values():
+                self._index(unit)
         return self._passages
 
     def forget(self, unit_id: float) -> None:
@@ -183,6 +184,7 @@ class Archive:
             live: The texts that are in the request anyway: what is common there, too,
                 is no reason to bring something back.
         """
+        passages = self.passages  # first: it indexes what waits
         own, need = self._scores(set(terms(query)), [text.lower() for text in live])
         lifted = dict(own)
         for number, score in own.items():
@@ -191,7 +193,7 @@ class Archive:
             for neighbour in self._neighbours(number):
                 lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
                 lifted[neighbour] = max(lifted.get(neighbour, 0.0), lift)
-        average = self._total / len(self.passages) if self.passages else 1.0
+        average = self._total / len(passages) if passages else 1.0
         ranked = [
             (self._rank(score, number, average, users), number)
             for number, score in lifted.items()
@@ -205,7 +207,7 @@ class Archive:
     def _rank(
         self, score: float, number: int, average: float, users: AbstractSet[float]
     ) -> float:
-        boost = _USER_BOOST if self.passages[number].unit_id in users else 1.0
+        boost = _USER_BOOST if self._passages[number].unit_id in users else 1.0
         length = max(0.25, self._lengths[number] / average)
         return float(score * boost / length**_LENGTH_EXPONENT)
 
@@ -216,7 +218,7 @@ class Archive:
 
     def _neighbours(self, number: int) -> Iterator[int]:
         """Yield the passages before and after one, in the order of the conversation."""
-        unit_id = self.passages[number].unit_id
+        unit_id = self._passages[number].unit_id
         first, last = self._by_unit[unit_id]
         place = bisect_left(self._units, unit_id)
         if number > first:

@@ -28,6 +28,8 @@ __all__ = [
 
 _GIST_CHARS = 80
 _FACTS_SHARE = 0.4
+_SMALLER_SHARE = 0.6
+"""Of what a result takes now, what the facts in its reference may take."""
 _LONG_ARGUMENTS_TOKENS = 96
 """Arguments longer than this are shortened when their results are cleared."""
 _SHORT_ARGUMENTS_TOKENS = 48
@@ -129,8 +131,11 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
 def _referenced(unit: Unit, rules: Rules) -> Unit:
     items = list(unit.items)
     sizes = list(unit.sizes)
+    doubles = {mark.item_id for mark in unit.marks if mark.action == "deduplicated"}
     for index, item in enumerate(unit.items):
-        short = _short_form(item, unit.whole_sizes[index], rules)
+        if item.id in doubles:
+            continue
+        short = _short_form(unit, index, rules)
         if short is None:
             continue
         size = rules.ruler.item(short, calls=unit.calls)
@@ -144,13 +149,18 @@ def _referenced(unit: Unit, rules: Rules) -> Unit:
     )
 
 
-def _short_form(
-    item: ContextItem, whole_tokens: int, rules: Rules
-) -> ContextItem | None:
+def _short_form(unit: Unit, index: int, rules: Rules) -> ContextItem | None:
+    item = unit.items[index]
     if is_echo(item):
         return without_echo(item)
     if item.role == "tool":
-        return item.with_content(reference_text(item, whole_tokens, rules))
+        text = reference_text(
+            unit.originals[index],
+            unit.whole_sizes[index],
+            rules,
+            most_tokens=int(unit.sizes[index] * _SMALLER_SHARE),
+        )
+        return item.with_content(text)
     calls = tuple(_short_call(call, rules) for call in item.tool_calls)
     if all(new is old for new, old in zip(calls, item.tool_calls, strict=True)):
         return None
@@ -167,9 +177,23 @@ def _short_call(call: ToolCall, rules: Rules) -> ToolCall:
     return dataclasses.replace(call, arguments=short)
 
 
-def reference_text(item: ContextItem, whole_tokens: int, rules: Rules) -> str:
-    """Say what a cleared result was, how large, and by which handle it comes back."""
-    kept = _kept(item.text, whole_tokens, rules) if item.text else ""
+def reference_text(
+    item: ContextItem, whole_tokens: int, rules: Rules, most_tokens: int | None = None
+) -> str:
+    """Say what a cleared result was, how large, and by which handle it comes back.
+
+    Args:
+        item: The result, whole.
+        whole_tokens: What it takes.
+        rules: What to measure with.
+        most_tokens: What its facts may take; None: as the settings say.
+    """
+    room_tokens = min(
+        rules.settings.reference_facts_tokens,
+        int(whole_tokens * _FACTS_SHARE),
+        whole_tokens if most_tokens is None else most_tokens,
+    )
+    kept = _kept(item.text, room_tokens, rules) if item.text else ""
     return (
         f"[Result of {whole_tokens:,} tokens left out; it can be fetched again as "
         f"{item.id}.{kept}]"
@@ -181,11 +205,8 @@ def facts_once(text: str, rules: Rules) -> list[tuple[str, float]]:
     return rules.once("facts in", text, lambda: rules.facts(text))
 
 
-def _kept(text: str, whole_tokens: int, rules: Rules) -> str:
+def _kept(text: str, room_tokens: int, rules: Rules) -> str:
     """Return the facts in a text that are worth their tokens, or how it began."""
-    room_tokens = min(
-        rules.settings.reference_facts_tokens, int(whole_tokens * _FACTS_SHARE)
-    )
     found = facts_once(text, rules)
     kept: set[str] = set()
     for fact, _ in sorted(found, key=lambda pair: -pair[1]):

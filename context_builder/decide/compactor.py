@@ -11,10 +11,12 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from context_builder.decide.budget import parts_of
+from context_builder.decide.digest import Still
 from context_builder.decide.ledger import Ledger
 from context_builder.decide.lowered import Lowered, changed_units
 from context_builder.decide.plan import STANDING, descend
 from context_builder.decide.recaller import is_recalled
+from context_builder.decide.summaries import SUMMARY_PLACE
 from context_builder.decide.versions import is_history
 from context_builder.items import Plan
 
@@ -126,9 +128,21 @@ class Compactor(Ledger):
         left = [*self._passed, *left]
         if not left or not self._digest_tokens:
             return lower
-        reserve = self.telling.wanted_tokens(left, self._digest_tokens, self.summaries)
+        most_tokens = self._most_reserved_tokens()
+        still = Still.after(plan.units, lower.units)
+        reserve = self.telling.wanted_tokens(left, most_tokens, self.summaries, still)
         fuller = descend(dataclasses.replace(plan, reserve_tokens=reserve), self._rules)
         return fuller if fuller.fits_limit else lower
+
+    def _most_reserved_tokens(self) -> int:
+        """Return what may be kept free for a digest.
+
+        Where a summary is shown, another one will tell of what leaves now.
+        """
+        summary = self.shown.get(SUMMARY_PLACE)
+        if summary is None:
+            return self._digest_tokens
+        return min(self._digest_tokens, summary.tokens)
 
     def _plan(self, low_tokens: int) -> Plan:
         return Plan(
@@ -153,13 +167,14 @@ class Compactor(Ledger):
                 self.telling.evicted_items += len(before.items)
                 left.append(after)
                 self._first_left = min(self._first_left, after.id)
+        still = Still.after(self.shown.live, plan.units)
         if not self.is_provisional:
             self._doubles.hand_on()
         self.shown.decide(plan.units)
         self.leavings += bool(left)
         self._place_summary(self._free_tokens)
         is_told = plan.has_gap and plan.notice_tokens > 0
-        self._tell(left, is_told=is_told, low_tokens=low_tokens)
+        self._tell(left, is_told=is_told, low_tokens=low_tokens, still=still)
         if not self.is_provisional:
             self.recaller.keep(lowered[-_MOST_INDEXED:])
             self.recaller.start(self.tokens, self.limit_tokens)

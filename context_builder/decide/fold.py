@@ -51,6 +51,7 @@ class Fold(Compactor):
     def advance(self, changes: Sequence[Change]) -> None:
         """Take in what one log entry changes; compact where it crosses the mark."""
         newest: Unit | None = None
+        turn = self.turn
         far = self._far(changes)
         for change in changes:
             if far and unit_id_of(change) in far:
@@ -58,14 +59,13 @@ class Fold(Compactor):
             else:
                 self._take_in(change)
             newest = change if isinstance(change, Unit) else newest
-        asks = newest is not None and newest.starts_turn
-        if asks:
+        if self.turn > turn:
             self._count_turns()
         self._settle()
         for change in changes:
             if isinstance(change, SummaryAdded | SummaryRefused):
                 self.summaries.note(change, self.leavings)
-        if newest is not None and asks:
+        if newest is not None and newest.starts_turn:
             self._recall(newest.id)
         self.see_moves()
 

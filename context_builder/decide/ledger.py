@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
+from context_builder.decide.digest import Still
 from context_builder.decide.horizon import measured
 from context_builder.decide.recaller import FRAME_TOKENS, Recaller
 from context_builder.decide.shown import Shown
@@ -186,7 +187,12 @@ class Ledger:
         return sum(self.fixed.values()) + pinned
 
     def _tell(
-        self, left: Sequence[Unit], *, is_told: bool, low_tokens: int | None = None
+        self,
+        left: Sequence[Unit],
+        *,
+        is_told: bool,
+        low_tokens: int | None = None,
+        still: Still | None = None,
     ) -> None:
         """Say how much left, and in a digest what it held.
 
@@ -201,7 +207,8 @@ class Ledger:
         if low_tokens is None:
             free = max(free, self._free_tokens // 2)
         room_tokens = max(0, min(free - FRAME_TOKENS, self._digest_tokens))
-        self.telling.tell(left, room_tokens, self.summaries)
+        still = still or Still(self.shown.live)
+        self.telling.tell(left, room_tokens, self.summaries, still)
 
     def _renew_summary(self, reason: str) -> None:
         """Show another summary than before, where another one counts now."""
@@ -245,4 +252,7 @@ class Ledger:
             for unit in self.shown.gone.values()
             if is_history(unit) and unit.id not in covered and not is_double(unit)
         ]
+        for unit in left:
+            if not unit.whole_sizes:  # it left unmeasured; whoever asks will measure it
+                self._measured(unit, {})
         return sorted(left, key=lambda unit: unit.id)

@@ -68,6 +68,8 @@ def drop_passing(plan: Plan, rules: Rules) -> Plan:
             units[index] = unit.leave_out(_STALE)
         elif unit.kind == "tool" and (index != newest or unit.turn < plan.current_turn):
             units[index] = _without_echoes(unit, rules)
+    if all(new is old for new, old in zip(units, plan.units, strict=True)):
+        return plan
     return dataclasses.replace(plan, units=tuple(units))
 
 

@@ -8,7 +8,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING
 
-from context_builder.decide.digest import Digest, digest_of, notice_item
+from context_builder.decide.digest import (
+    NOTHING,
+    Digest,
+    Still,
+    digest_of,
+    notice_item,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,21 +66,33 @@ class Telling:
         self._say(self._worded(self.evicted_items))
 
     def tell(
-        self, left: Sequence[Unit], room_tokens: int, summaries: Summaries
+        self,
+        left: Sequence[Unit],
+        room_tokens: int,
+        summaries: Summaries,
+        still: Still = NOTHING,
     ) -> None:
         """Say what these units held as well, in so many tokens."""
-        self.digest = self._digest(left, room_tokens, summaries)
+        self.digest = self._digest(left, room_tokens, summaries, still)
         self._say(self._worded(self.evicted_items, self.digest))
 
     def wanted_tokens(
-        self, left: Sequence[Unit], most_tokens: int, summaries: Summaries
+        self,
+        left: Sequence[Unit],
+        most_tokens: int,
+        summaries: Summaries,
+        still: Still = NOTHING,
     ) -> int:
         """Return what a digest would take if these units left as well."""
-        draft = self._digest(left, most_tokens, summaries)
+        draft = self._digest(left, most_tokens, summaries, still)
         return min(most_tokens, int(draft.tokens * _DIGEST_GROWTH))
 
     def _digest(
-        self, left: Sequence[Unit], room_tokens: int, summaries: Summaries
+        self,
+        left: Sequence[Unit],
+        room_tokens: int,
+        summaries: Summaries,
+        still: Still,
     ) -> Digest:
         current = summaries.current
         return digest_of(
@@ -83,6 +101,7 @@ class Telling:
             self._rules,
             room_tokens,
             covered=summaries.told,
+            still=still,
             summary="" if current is None else current.item.text,
         )
 

@@ -60,7 +60,9 @@ class Replay(ContextBuilder):
             options=self._options,
             counter=self._counter,
         )
-        for entry in self._log.since(0)[:position]:
+        with self._lock:
+            entries = self._log.since(0)[:position]
+        for entry in entries:
             earlier._append(entry)
         return earlier
 
@@ -112,15 +114,18 @@ class Timeline(Replay):
     def follow(self, entries: Iterable[LogEntry]) -> None:
         """Take in what happened next in the session."""
         for entry in entries:
-            answer = _answer_in(entry)
-            if answer is not None:
-                self._note(answer)
-            self._append(entry)
-            if isinstance(entry, UsageRecorded) and self._requests:
-                billed = entry.billed_tokens
-                self._requests[-1] = dataclasses.replace(
-                    self._requests[-1], billed_tokens=billed
-                )
+            with self._lock:  # somebody may be looking at it in another thread
+                self._take(entry)
+
+    def _take(self, entry: LogEntry) -> None:
+        answer = _answer_in(entry)
+        if answer is not None:
+            self._note(answer)
+        self._append(entry)
+        if isinstance(entry, UsageRecorded) and self._requests:
+            self._requests[-1] = dataclasses.replace(
+                self._requests[-1], billed_tokens=entry.billed_tokens
+            )
 
     def replay(self, session: ContextBuilder) -> None:
         """Take in what a session holds item by item, as if it had just been said.

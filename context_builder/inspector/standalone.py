@@ -51,6 +51,7 @@ def standalone_data(
         if budget != report.budget_tokens
     }
     window |= plans.words()
+    asked = timeline.asking(ctx)
     return {
         "window": window,
         "budgets": budgets,
@@ -62,7 +63,7 @@ def standalone_data(
             str(number): dataclasses.asdict(found)
             for number, found in timeline.differences.items()
         },
-        "bodies": {name: _or_problem(partial(_body, ctx, name)) for name in targets},
+        "bodies": {name: _or_problem(partial(_body, asked, name)) for name in targets},
         "texts": {item.id: item_text(item) for item in ctx.items},
     }
 

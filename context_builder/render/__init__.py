@@ -11,6 +11,7 @@ from context_builder.render.adapter import (
     Prompt,
     ProviderAdapter,
     Rendering,
+    SaidBefore,
 )
 from context_builder.render.registry import adapter_for, adapter_names
 
@@ -24,6 +25,7 @@ __all__ = [
     "Prompt",
     "ProviderAdapter",
     "Rendering",
+    "SaidBefore",
     "adapter_for",
     "adapter_names",
     "validate",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import quoteattr
 
 from context_builder.messages import Content, TextPart
 from context_builder.passing import CONTEXT_PREFIX
@@ -17,6 +16,15 @@ if TYPE_CHECKING:
     from context_builder.items import ContextItem
 
 __all__ = ["frame", "framed_content", "note_text"]
+
+_ENTITIES = (
+    ("&", "&amp;"),
+    (">", "&gt;"),
+    ("<", "&lt;"),
+    ("\n", "&#10;"),
+    ("\r", "&#13;"),
+    ("\t", "&#9;"),
+)
 
 _LINE_CHARS = 80
 """Text up to this length stands in one line with its frame."""
@@ -33,7 +41,7 @@ def frame(tag: str, text: str, **attributes: str) -> str:
     """Put text into a frame that it cannot close itself."""
     closing = re.compile(rf"<(/?\s*{re.escape(tag)}\b)", re.IGNORECASE)
     inner = closing.sub(r"<\\\1", text)
-    said = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
+    said = "".join(f" {name}={_quoted(value)}" for name, value in attributes.items())
     line = "\n" if "\n" in inner or len(inner) > _LINE_CHARS else ""
     return f"<{tag}{said}>{line}{inner}{line}</{tag}>"
 
@@ -58,3 +66,15 @@ def framed_content(item: ContextItem) -> Content:
         else part
         for part in item.content
     )
+
+
+def _quoted(value: str) -> str:
+    """Return an attribute in quotes that its own text cannot close.
+
+    As `xml.sax.saxutils.quoteattr`, which is slow to load: it brings urllib with it.
+    """
+    for char, entity in _ENTITIES:
+        value = value.replace(char, entity)
+    if '"' not in value:
+        return f'"{value}"'
+    return f"'{value}'" if "'" not in value else f'"{value.replace(chr(34), "&quot;")}"'

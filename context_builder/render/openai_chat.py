@@ -16,6 +16,7 @@ from context_builder.render.adapter import (
     Problem,
     Prompt,
     Rendering,
+    SaidBefore,
 )
 from context_builder.render.described import described_part
 from context_builder.render.frames import framed_content
@@ -62,7 +63,7 @@ class OpenAIChatAdapter:
         if prompt.system is not None:
             spans.append((prompt.system.id, len(messages)))
             messages.append({"role": "system", "content": prompt.system.text})
-        for item, said in self._said(prompt.items, ids):
+        for item, said in self._said(prompt, ids):
             if not said:
                 repairs.append(
                     Mark(item.id, "repaired", "nothing this vendor can show")
@@ -103,12 +104,14 @@ class OpenAIChatAdapter:
         return request | dict(options.extra or {})
 
     def _said(
-        self, items: Sequence[ContextItem], ids: IdMap
+        self, prompt: Prompt, ids: IdMap
     ) -> Iterator[tuple[ContextItem, list[dict[str, Any]]]]:
         """Say item after item; pictures of results wait for the last result."""
         waiting: list[dict[str, Any]] = []
+        items, known = prompt.items, prompt.said
         for number, item in enumerate(items):
-            said = [message] if (message := self._say(item, ids)) else []
+            message = self._say_once(item, ids, known)
+            said = [message] if message else []
             if item.role == "tool":
                 waiting += _result_pictures(item)
                 follower = items[number + 1] if number + 1 < len(items) else None
@@ -116,6 +119,18 @@ class OpenAIChatAdapter:
                     said += waiting
                     waiting = []
             yield item, said
+
+    def _say_once(
+        self, item: ContextItem, ids: IdMap, known: SaidBefore
+    ) -> dict[str, Any] | None:
+        """Say an item, or take what was said of it under the same ids."""
+        mapped = _mapped(item, ids)
+        found = known.get(id(item))
+        if found is not None and found[0] is item and found[1] == mapped:
+            return found[2]
+        message = self._say(item, ids)
+        known[id(item)] = (item, mapped, message)
+        return message
 
     def _say(self, item: ContextItem, ids: IdMap | None) -> dict[str, Any] | None:
         match item.role:
@@ -205,6 +220,13 @@ class OpenAIChatAdapter:
     def validate(self, request: Mapping[str, Any]) -> Sequence[Problem]:
         """Return the rules of Chat Completions that the request breaks."""
         return validate_openai(request)
+
+
+def _mapped(item: ContextItem, ids: IdMap) -> tuple[str, ...]:
+    """Return the ids that an item's message holds."""
+    if item.role == "tool":
+        return (ids.result(item.tool_call_id or ""),)
+    return tuple(ids.call(item, call.id) for call in item.tool_calls)
 
 
 def encoding_of(model: str | None) -> str | None:

@@ -9,7 +9,6 @@ family, and says so, or refused: a window is never invented.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 import re
@@ -173,4 +172,6 @@ def _beginnings(form: str) -> Iterator[str]:
 
 
 def _close_matches(name: str, table: Mapping[str, ModelInfo]) -> tuple[str, ...]:
+    import difflib  # noqa: PLC0415  only for an error's sake
+
     return tuple(difflib.get_close_matches(name, sorted(table), n=3, cutoff=0.6))

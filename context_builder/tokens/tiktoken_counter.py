@@ -7,11 +7,10 @@ characters it is made of, as the vendor does with the content of messages.
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from context_builder.tokens.slices import slices
+from context_builder.tokens.slices import SLICE_CHARS, slices
 from context_builder.tokens.vocabularies import load_encoding, vocabulary_name
 
 if TYPE_CHECKING:
@@ -64,10 +63,23 @@ class TiktokenCounter:
         workers = min(len(texts), os.cpu_count() or 1)
         if workers < 2 or sum(map(len, texts)) < _THREADS_PAY_OFF_CHARS:  # noqa: PLR2004
             return [_count(encoding, text) for text in texts]
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  slow to load
+
         # tiktoken lets go of the interpreter lock while it works.
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(lambda text: _count(encoding, text), texts))
 
 
 def _count(encoding: tiktoken.Encoding, text: str) -> int:
+    if len(text) <= SLICE_CHARS:
+        return len(encoding.encode_ordinary(_passing(text)))
     return sum(len(encoding.encode_ordinary(piece)) for piece in slices(text))
+
+
+def _passing(text: str) -> str:
+    """Return a text that can be read once and thrown away.
+
+    A Python text keeps its UTF-8 form once it was asked for it, which tiktoken does: a
+    session's texts would take twice their memory.
+    """
+    return text if text.isascii() else f"{text} "[:-1]

@@ -30,7 +30,7 @@ from context_builder.agent import (
     UsageReported,
     tool,
 )
-from context_builder.agent.offline import OfflineReply, Wanted
+from context_builder.agent.offline import OfflineReply, Scripted, Wanted
 from context_builder.render import validate
 from tests.agent.vendors import MODELS, TARGETS, Says, ScriptedServer, client
 
@@ -361,7 +361,7 @@ def test_other_errors_are_the_callers(way: Way, server: ScriptedServer) -> None:
 
 async def test_events_tell_what_happens_as_it_happens() -> None:
     """Request, bill, tools, text, result: in this order, the result last."""
-    script = [
+    script: list[Scripted] = [
         OfflineReply(calls=[Wanted("echo", '{"text": "x"}'), Wanted("nope", "{}")]),
         "All done here, at last and in the end.",
     ]

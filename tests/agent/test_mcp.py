@@ -11,13 +11,13 @@ from mcp.server.mcpserver import MCPServer
 
 from context_builder import ContextBuilder, ImagePart, InvalidItemError
 from context_builder.agent import Agent, OfflineModel, mcp_tools
-from context_builder.agent.offline import OfflineReply, Wanted
+from context_builder.agent.offline import OfflineReply, Scripted, Wanted
 from tests.agent.mcp_server import make_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SCRIPT = [
+SCRIPT: list[Scripted] = [
     OfflineReply(
         calls=[
             Wanted("people", '{"city": "Rome"}'),

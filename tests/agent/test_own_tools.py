@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import pytest
 
@@ -52,7 +51,7 @@ def test_the_model_makes_room_itself(*, is_async: bool) -> None:
         agent.run(ctx, "Make room.")
     (said,) = (item.text for item in ctx.items if item.role == "tool")
     assert "compact" in said.lower() or "room" in said
-    assert ctx.explain().compactions >= before
+    assert ctx.explain().compactions > before
 
 
 def test_names_of_the_two_are_taken() -> None:
@@ -70,14 +69,57 @@ def test_names_of_the_two_are_taken() -> None:
     Agent(OfflineModel(), tools=[recall]).run(ctx, "Hello.")
 
 
-class Slow(FakeSummarizer):
-    """Tells when it is asked."""
+def near_the_end(summarizer: FakeSummarizer) -> ContextBuilder:
+    """Return a session whose budget is nearly used up, and that was never compacted."""
+    ctx = ContextBuilder(model="gpt-4o", max_tokens=3_000, summarizer=summarizer)
+    while ctx.add_user_message("dear all " * 30) and ctx.explain().tokens < 2_600:
+        ctx.add_assistant_message("noted " * 30)
+    assert ctx.explain().compactions == 0
+    return ctx
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked = threading.Event()
 
-    def summarize(self, request: object) -> str:
-        """Summarise, and say so."""
-        self.asked.set()
-        return super().summarize(request)  # type: ignore[arg-type]
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_the_next_summary_is_made_between_turns(*, is_async: bool) -> None:
+    """The turn does not wait for it, and nothing enters the session by it."""
+    summarizer = FakeSummarizer()
+    ctx = near_the_end(summarizer)
+    agent = Agent(OfflineModel(["Yes."]))
+    if is_async:
+        await agent.arun(ctx)
+    else:
+        await asyncio.to_thread(agent.run, ctx)
+    revision = ctx.revision
+    for _ in range(200):
+        if summarizer.calls:
+            break
+        await asyncio.sleep(0.01)
+    assert summarizer.calls == 1
+    assert ctx.revision == revision
+
+
+def test_without_it_no_summary_is_made_ahead() -> None:
+    """It is asked for when a build wants it."""
+    summarizer = FakeSummarizer()
+    ctx = near_the_end(summarizer)
+    Agent(OfflineModel(["Yes."]), prepare_summaries=False).run(ctx)
+    assert summarizer.calls == 0
+
+
+async def test_a_summary_that_a_turn_wants_is_awaited() -> None:
+    """The event loop goes on while a summariser, that blocks, is asked."""
+    summarizer = FakeSummarizer("hang", seconds=0.3)
+    ctx = near_the_end(summarizer)
+    agent = Agent(OfflineModel(["Yes."]), prepare_summaries=False)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    await agent.arun(ctx, "and all the others " * 120)
+    ticking.cancel()
+    assert summarizer.calls >= 1
+    assert ticks >= 10

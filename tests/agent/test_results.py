@@ -3,7 +3,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,9 @@ from pydantic import BaseModel
 
 from context_builder import FilePart, ImagePart, InvalidItemError, TextPart
 from context_builder.agent.results import content_of, text_of
+
+if TYPE_CHECKING:
+    from context_builder.messages import Part
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
 
@@ -36,6 +39,13 @@ class Drawing:
 
     def _repr_png_(self) -> bytes:
         return PNG
+
+
+def parts_of(value: object) -> tuple[Part, ...]:
+    """Return content that is no text."""
+    content = content_of(value)
+    assert not isinstance(content, str)
+    return content
 
 
 @pytest.mark.parametrize(
@@ -70,7 +80,7 @@ def test_values_become_text_or_json(value: Any, content: str | None) -> None:
 )
 def test_bytes_of_a_picture_are_shown_as_one(head: bytes, media_type: str) -> None:
     """By what they begin with."""
-    (part,) = content_of(head)
+    (part,) = parts_of(head)
     assert isinstance(part, ImagePart)
     assert part.media_type == media_type
     assert base64.b64decode(part.data or "") == head
@@ -78,12 +88,12 @@ def test_bytes_of_a_picture_are_shown_as_one(head: bytes, media_type: str) -> No
 
 def test_documents_drawings_and_mixed_lists_are_parts() -> None:
     """A list with a picture in it is what the model shall see, in that order."""
-    (document,) = content_of(b"%PDF-1.7 ...")
+    (document,) = parts_of(b"%PDF-1.7 ...")
     assert isinstance(document, FilePart)
     assert document.media_type == "application/pdf"
-    (drawn,) = content_of(Drawing())
+    (drawn,) = parts_of(Drawing())
     assert isinstance(drawn, ImagePart)
-    mixed = content_of(["A chart:", Drawing(), {"peak": 3}])
+    mixed = parts_of(["A chart:", Drawing(), {"peak": 3}])
     assert [type(part) for part in mixed] == [TextPart, ImagePart, TextPart]
     assert text_of(mixed) == 'A chart:\n[image]\n{"peak": 3}'
 

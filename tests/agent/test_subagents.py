@@ -7,7 +7,7 @@ import pytest
 
 from context_builder import ContextBuilder, InvalidItemError, UnknownModelError
 from context_builder.agent import Agent, OfflineModel, tool
-from context_builder.agent.offline import OfflineReply, Wanted
+from context_builder.agent.offline import OfflineReply, Scripted, Wanted
 
 if TYPE_CHECKING:
     from context_builder.agent import TurnResult
@@ -42,7 +42,7 @@ def test_only_the_result_returns(*, is_async: bool) -> None:
         """Dig."""
         return "a long trace of the work " * 50
 
-    script = [OfflineReply(calls=[Wanted("dig", "{}")]), "It is 42."]
+    script: list[Scripted] = [OfflineReply(calls=[Wanted("dig", "{}")]), "It is 42."]
     helper = Agent(OfflineModel(script), tools=[dig])
     made = helper.as_tool("helper", "Leave work to it.", new_context=new_context)
     agent = Agent(OfflineModel([delegates("Find it."), "42, then."]), tools=[made])

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import pytest
 
 from context_builder import ContextBuilder, SessionManager
 from context_builder.agent import Agent, OfflineModel, tool
 
-WISHES = {
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+WISHES: Mapping[str, Callable[[str], bool]] = {
     'Always end every answer with "Ahoy!"': lambda text: text.endswith("Ahoy!"),
     "From now on call me Ishmael.": lambda text: "Ishmael, " in text,
     "\u4ee5\u540e\u53eb\u6211\u5c0f\u660e": lambda text: "\u5c0f\u660e, " in text,
@@ -29,9 +33,12 @@ def topic(number: int) -> str:
 def test_a_wish_from_turn_1_is_obeyed_at_turn_7_and_at_turn_40(
     wish: str, max_tokens: int
 ) -> None:
-    """Under a budget that holds a few turns only. The model has no other memory."""
+    """Under a budget that holds a few turns only. The model has no other memory.
+
+    It never repeats the wish, so that only the user's own words can tell it.
+    """
     ctx = ContextBuilder(model="gpt-4o", max_tokens=max_tokens)
-    agent = Agent(OfflineModel())
+    agent = Agent(OfflineModel(tells_wishes=False))
     agent.run(ctx, wish)
     obeyed = WISHES[wish]
     for turn in range(2, 41):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.decide.entry import cap_results
 from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit
 from context_builder.messages import ImagePart, TextPart, ToolCall
 from context_builder.settings import Settings, Shares
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Ruler:
@@ -23,6 +26,9 @@ class Ruler:
     def whole(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return the same."""
         return self.item(item, calls=calls)
+
+    def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
+        """Counting here needs no preparation."""
 
     def text(self, text: str) -> int:
         """Return the words of a text."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context_builder import ContextBuilder, ContextItem, Settings, ToolCall
 from context_builder.decide import horizon
 from context_builder.testing import WordCounter, turns
+
+if TYPE_CHECKING:
+    import pytest
 
 BUDGET_TOKENS = 600
 
@@ -29,7 +31,7 @@ class Counting(WordCounter):
 
 def history(count: int) -> list[dict[str, Any]]:
     """Return turns with calls, each text another one."""
-    said = []
+    said: list[dict[str, Any]] = []
     for number in range(count):
         said += [
             {"role": "user", "content": f"question {number} about order_{number}"},
@@ -200,7 +202,7 @@ def test_no_unit_leaves_while_a_less_important_one_stays(
     """For any history with a few ratings in it."""
     items = []
     for number, said in enumerate(history(count)):
-        rated = {"priority": priority} if number in lows else {}
+        rated = priority if number in lows else -1
         if said["role"] == "tool":
             items.append(
                 ContextItem(
@@ -215,7 +217,7 @@ def test_no_unit_leaves_while_a_less_important_one_stays(
             items.append(ContextItem(role="assistant", tool_calls=(call,)))
         else:
             items.append(
-                ContextItem(role=said["role"], content=said["content"], **rated)
+                ContextItem(role=said["role"], content=said["content"], priority=rated)
             )
     ctx = builder(max_tokens=budget)
     ctx.add_turn(items)

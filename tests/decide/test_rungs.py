@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.decide.clear import clear_old_results, to_reference
 from context_builder.decide.current import (
@@ -24,6 +24,9 @@ from context_builder.items import ContextItem, Mark, Plan, Unit
 from context_builder.messages import ImagePart, TextPart, ToolCall
 from context_builder.settings import Settings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class Ruler:
     """Counts words and the words of calls; an item has one token of its own."""
@@ -37,6 +40,9 @@ class Ruler:
     def whole(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return the same."""
         return self.item(item, calls=calls)
+
+    def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
+        """Counting here needs no preparation."""
 
     def text(self, text: str) -> int:
         """Return the words of a text."""

@@ -1,7 +1,4 @@
-"""Answers in each vendor's own form, whole and in pieces: a text and, if asked, a call.
-
-What they say is always the same; what differs is how it is put.
-"""
+"""Answers in each vendor's own form, whole and in pieces: a text, perhaps a call."""
 
 from __future__ import annotations
 
@@ -23,10 +20,6 @@ COUNTED = 42
 _HALVES = (TEXT[:7], TEXT[7:])
 _ARGUMENTS = {"at": "sea"}
 _INPUT, _OUTPUT = 11, 7
-
-
-def _called(name: str | None) -> str:
-    return name or ""
 
 
 # --- whole answers --------------------------------------------------------------------

@@ -29,10 +29,9 @@ ADDRESSES = {
     "ANTHROPIC_BASE_URL": "",
     "GOOGLE_GEMINI_BASE_URL": "",
     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "",
-    "CO_API_URL": "",
     "OLLAMA_HOST": "",
 }
-"""Where the SDKs look for another address, and what they want behind it."""
+"""Where SDKs look for another address, and what they want behind it."""
 KEYS = (
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
@@ -78,6 +77,7 @@ def test_a_vendors_block_runs(
     code = code_of(SECTIONS[target])
     code = re.sub(r'base_url="[^"]+"', f'base_url="{url}/v1"', code)
     code = code.replace("Mistral(", f'Mistral(server_url="{url}", ')
+    code = code.replace("ClientV2(", f'ClientV2(base_url="{url}"')
     space: dict[str, Any] = {}
     exec(compile(code_of(SETUP), "setup", "exec"), space)  # noqa: S102  the page is ours
     exec(compile(code, target, "exec"), space)  # noqa: S102

@@ -28,7 +28,19 @@ from context_builder import (
     count,
     count_messages,
 )
+from context_builder.builtin_tools import BUILTIN_TOOLS, answer
+from context_builder.comparing import RequestDiff
+from context_builder.hooks import (
+    LADDER,
+    Compaction,
+    ContextProvider,
+    Hooks,
+    Plan,
+    Rules,
+    Rung,
+)
 from context_builder.recovery import acall_with_recovery, call_with_recovery
+from context_builder.report.item import ItemOutcome
 from context_builder.testing import WordCounter, tool_call, turns
 
 
@@ -89,6 +101,7 @@ def doors(ctx: ContextBuilder, response: object) -> None:
         ContextItem,
     )
     assert_type(ctx.add_response(response), ContextItem | None)
+    assert_type(ctx.add_response(response, model="amazon.nova-pro"), ContextItem | None)
     assert_type(ctx.extend(turns(3)), tuple[ContextItem, ...])
     assert_type(
         ctx.extend({"system": "x", "messages": []}, format="anthropic"),
@@ -140,6 +153,44 @@ def state(ctx: ContextBuilder) -> None:
     assert_type(ctx.budget_tokens, int)
     assert_type(ctx.dump(), list[dict[str, Any]])
     assert_type(ContextBuilder.load(ctx.dump(), model="gpt-4o"), ContextBuilder)
+
+
+def inspection(ctx: ContextBuilder) -> None:
+    """Looking into a session."""
+    assert_type(ctx.explain("anthropic", item_id="i7"), ItemOutcome)
+    assert_type(ctx.plan(what_if_max_tokens=900), Report)
+    assert_type(ctx.recall("words", max_tokens=300), str)
+    assert_type(ctx.recall(handle="i7", lines=(1, 9)), str)
+    told = ctx.diff(ctx.request())
+    assert_type(told, RequestDiff)
+    assert_type(told.path, str | None)
+    ctx.plan()  # type: ignore[call-arg]
+
+
+def hooks() -> None:
+    """A caller's own code."""
+
+    def rung(plan: Plan, rules: Rules) -> Plan:
+        assert_type(rules.settings, Settings)
+        return plan
+
+    def rate(item: ContextItem, age: int, kind: str) -> int | None:
+        return 75 if item.pinned or (age == 0 and kind == "message") else None
+
+    told: list[Compaction] = []
+    ctx = ContextBuilder(
+        model="gpt-4o",
+        hooks=Hooks(
+            context_providers=(ContextProvider("time", lambda: "now"),),
+            before_build=(lambda items: items[1:],),
+            on_compaction=(told.append,),
+            ladder=(Rung(rung), *LADDER),
+            priority_rule=rate,
+        ),
+    )
+    ctx.add_context_provider("mood", lambda: None, is_volatile=False)
+    ctx.set_tools(BUILTIN_TOOLS)
+    assert_type(answer(ctx, ToolCall("c", "recall")), str | None)
 
 
 def counting() -> None:

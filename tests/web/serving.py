@@ -113,12 +113,12 @@ def site(
     *,
     model: Recorder | None = None,
     max_tokens: int = 3_000,
-    tokens: Mapping[str, str] | None = None,
+    names: Sequence[str] = NAMES,
     **settings: Any,
 ) -> Site:
     """Return an application that answers offline."""
-    made = {name: new_token(name) for name in NAMES}
-    builder = {"model": "gpt-4o", "max_tokens": max_tokens}
+    made = {name: new_token(name) for name in names}
+    builder: dict[str, Any] = {"model": "gpt-4o", "max_tokens": max_tokens}
     chosen = WebSettings(is_offline=True, **({"wait_seconds": 0.2} | settings))
     sessions = SessionManager(store=store, wait_seconds=chosen.wait_seconds, **builder)
     model = model or Recorder()

@@ -1,7 +1,7 @@
 """The offline model: for demonstrations and tests, named as what it is."""
 
-from context_builder.agent.offline.answering import OfflineReply
+from context_builder.agent.offline.answering import OfflineReply, Scripted
 from context_builder.agent.offline.calling import Wanted
 from context_builder.agent.offline.model import OfflineModel
 
-__all__ = ["OfflineModel", "OfflineReply", "Wanted"]
+__all__ = ["OfflineModel", "OfflineReply", "Scripted", "Wanted"]

@@ -12,7 +12,7 @@ from context_builder.agent.offline.calling import Wanted, wanted_rounds
 from context_builder.agent.offline.reading import Seen, Sentence, words_of
 from context_builder.agent.offline.wishes import obeyed, wishes_in
 
-__all__ = ["OfflineReply", "reply_to"]
+__all__ = ["OfflineReply", "Scripted", "reply_to"]
 
 _MOST_QUOTES = 3
 _QUOTE_CHARS = 240
@@ -32,7 +32,11 @@ class OfflineReply:
     """None: `tool_calls` with calls, and `stop` without."""
 
 
-def reply_to(request: Mapping[str, Any]) -> OfflineReply:
+Scripted = str | OfflineReply | Exception
+"""A step of a script: a text, a reply, or an error to raise."""
+
+
+def reply_to(request: Mapping[str, Any], *, tells_wishes: bool = True) -> OfflineReply:
     """Return the answer to a Chat Completions request; the same one each time."""
     seen = Seen.of(request)
     rounds = wanted_rounds(seen.asked, seen.tools) if seen.tools else []
@@ -45,7 +49,7 @@ def reply_to(request: Mapping[str, Any]) -> OfflineReply:
         lines += _quoted(seen.asked, sentences)
     if not lines:
         lines.append(f"You said: {_cut(seen.asked, _QUOTE_CHARS)}")
-    if wishes:
+    if wishes and tells_wishes:
         lines.append("Keeping to: " + " | ".join(wishes))
     return OfflineReply(f"{_OWN} " + obeyed("\n".join(lines), wishes))
 
@@ -65,16 +69,15 @@ def _told(results: Sequence[tuple[str, str]]) -> list[str]:
     """Tell what tools returned; two or more are compared."""
     lines = [f"{name} returned: {_cut(text, _RESULT_CHARS)}" for name, text in results]
     numbers = [
-        (name, float(found.group()))
-        for name, text in results
+        (float(found.group()), f"result {number} ({name})")
+        for number, (name, text) in enumerate(results, 1)
         if (found := _NUMBER.search(text))
     ]
     if len(numbers) > 1:
-        least = min(numbers, key=lambda one: one[1])
-        most = max(numbers, key=lambda one: one[1])
+        (least, of_least), (most, of_most) = min(numbers), max(numbers)
         lines.append(
-            f"Compared: {most[0]} has the larger figure, {most[1]:g} against "
-            f"{least[1]:g} of {least[0]}."
+            f"Compared: {of_most} has the larger figure, {most:,.12g} against "
+            f"{least:,.12g} of {of_least}."
         )
     return lines
 
@@ -82,19 +85,27 @@ def _told(results: Sequence[tuple[str, str]]) -> list[str]:
 def _quoted(asked: str, sentences: Sequence[Sentence]) -> list[str]:
     """Quote what answers best: the sentences that share the rarest words with it."""
     wanted = words_of(asked)
-    others = [
-        one
-        for one in sentences
-        if one.words & wanted and not (one.role == "assistant" and _OWN in one.text)
-    ]
-    rarity = Counter(word for one in sentences for word in one.words & wanted)
+    shared = {one: _shared(one, wanted) for one in sentences if not _is_own(one)}
+    rarity = Counter(word for words in shared.values() for word in words)
     ranked = sorted(
-        others,
-        key=lambda one: sum(1 / rarity[word] for word in one.words & wanted),
+        (one for one, words in shared.items() if words),
+        key=lambda one: sum(1 / rarity[word] for word in shared[one]),
         reverse=True,
     )
     quotes = list(dict.fromkeys((one.role, one.text) for one in ranked))[:_MOST_QUOTES]
     return [f'The {role} said: "{_cut(text, _QUOTE_CHARS)}"' for role, text in quotes]
+
+
+def _is_own(sentence: Sentence) -> bool:
+    return sentence.role == "assistant" and _OWN in sentence.text
+
+
+def _shared(sentence: Sentence, wanted: frozenset[str]) -> frozenset[str]:
+    """Return the words that a sentence shares with a question."""
+    lowered = sentence.text.lower()
+    if not any(word in lowered for word in wanted):  # most share none: cheap to see
+        return frozenset()
+    return words_of(sentence.text) & wanted
 
 
 def _cut(text: str, most_chars: int) -> str:

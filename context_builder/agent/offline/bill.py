@@ -53,8 +53,9 @@ class Till:
 
     def _seen_share(self, request: Mapping[str, Any]) -> float:
         """Return how much of a request began an earlier one; remember this one."""
-        parts = [request.get("model"), request.get("tools")]
-        pieces = [json.dumps(part) for part in (parts, *request["messages"])]
+        first, *others = request["messages"]
+        head = [request.get("model"), request.get("tools"), first]
+        pieces = [json.dumps(part) for part in (head, *others)]
         seen_chars = 0
         key = 0
         is_seen = True

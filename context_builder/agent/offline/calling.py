@@ -23,8 +23,13 @@ _NAMED = re.compile(
     r"[`\"']?(?P<name>[A-Za-z][\w-]*)",
     re.IGNORECASE,
 )
+_LEADS_OVER = re.compile(
+    r"[\s,;]*(?:\band\b|\u548c)?\s*(?:\b(?:use|using|call|run|invoke)\b|\u4f7f\u7528|"
+    r"\u8c03\u7528|\u7528)?\s*(?:the\s+)?(?:tool\s+)?$",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(
-    r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s,;()]+))"
+    r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s,;()]*[^\s,;().:!?]))"
 )
 _QUOTED = re.compile(r"[\"“「](?P<text>[^\"”」]+)[\"”」]")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -57,9 +62,13 @@ def wanted_rounds(asked: str, tools: Mapping[str, Json]) -> list[list[Wanted]]:
 
 def _wanted(stage: str, tools: Mapping[str, Json]) -> Iterator[Wanted]:
     places = sorted(_places(stage, tools))
+    if not places:  # it asks for something that is no tool
+        return
     ends = [start for start, _, _ in places[1:]] + [len(stage)]
     for (_, stop, name), end in zip(places, ends, strict=True):
-        said = _ASKS.split(stage[stop:end])[0]
+        said = stage[stop:end]
+        if end < len(stage):  # what leads over to the next name is not said of this one
+            said = _LEADS_OVER.sub("", said)
         yield Wanted(name, _arguments(said, tools.get(name, {})))
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from context_builder.agent.offline.answering import OfflineReply, reply_to
+from context_builder.agent.offline.answering import OfflineReply, Scripted, reply_to
 from context_builder.agent.offline.bill import Till
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class OfflineModel:
         script: What to answer first, in order: texts, `OfflineReply` values, or errors
             to raise. After that it answers by itself.
         delay_seconds: How long it takes for each piece of an answer.
+        tells_wishes: Say in each answer which wishes of the user it keeps to; it keeps
+            to them in any case.
     """
 
     name = "offline"
@@ -49,12 +51,14 @@ class OfflineModel:
 
     def __init__(
         self,
-        script: Iterable[str | OfflineReply | Exception] = (),
+        script: Iterable[Scripted] = (),
         *,
         delay_seconds: float = 0.0,
+        tells_wishes: bool = True,
     ) -> None:
         self._script = list(script)
         self._delay_seconds = delay_seconds
+        self._tells_wishes = tells_wishes
         self._till = Till()
         self._lock = threading.Lock()
         self.chat = _Chat(_Completions(self))
@@ -72,7 +76,9 @@ class OfflineModel:
             Exception: What the script says.
         """
         with self._lock:
-            said = self._script.pop(0) if self._script else reply_to(request)
+            said = self._script.pop(0) if self._script else None
+        if said is None:
+            said = reply_to(request, tells_wishes=self._tells_wishes)
         if isinstance(said, Exception):
             raise said
         reply = OfflineReply(said) if isinstance(said, str) else said

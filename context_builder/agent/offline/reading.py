@@ -35,7 +35,6 @@ class Sentence:
 
     role: str
     text: str
-    words: frozenset[str]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Seen:
     def sentences(self) -> list[Sentence]:
         """Return what was said before, sentence by sentence."""
         return [
-            Sentence(str(one.get("role")), text, words_of(text))
+            Sentence(str(one.get("role")), text)
             for one in self.before
             for text in sentences_of(_text(one))
         ]

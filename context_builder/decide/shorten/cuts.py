@@ -8,10 +8,9 @@ cut costs the same in a text of a million characters. Knows nothing of tokens.
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING, Final
-
-import regex  # type: ignore[import-untyped]
+from typing import TYPE_CHECKING, Any, Final
 
 from context_builder.errors import InvalidItemError
 
@@ -42,8 +41,6 @@ _LOOK_BACK_CHARS: Final = 1_024
 _SNAP_CHARS: Final = 160
 """How far a cut moves to end on a line, a sentence or a word."""
 
-_CLUSTER: Final = regex.compile(r"\X")
-_GLUES_FORWARD: Final = regex.compile(r"[\r\p{GCB=Prepend}]")
 _FLAG_ROW: Final = re.compile("[\U0001f1e6-\U0001f1ff]+")
 _ESCAPE: Final = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -186,7 +183,7 @@ def _cluster(text: str, index: int) -> tuple[int, int]:
         return index - 1, index + 1
     first = _sure_boundary_before(text, index)
     # A slice, because the pattern would look back past a start position for flags.
-    for match in _CLUSTER.finditer(text[first : index + _LOOK_BACK_CHARS]):
+    for match in _pattern(r"\X").finditer(text[first : index + _LOOK_BACK_CHARS]):
         start, end = first + match.start(), first + match.end()
         if start < index < end:
             return start, end
@@ -211,8 +208,17 @@ def _sure_boundary_before(text: str, index: int) -> int:
 def _is_sure_boundary(text: str, index: int) -> bool:
     """Say whether `index` is a boundary whatever stands further away."""
     return _is_plain(text[index]) and (
-        _is_plain(text[index - 1]) or not _GLUES_FORWARD.match(text, index - 1)
+        _is_plain(text[index - 1])
+        or not _pattern(r"[\r\p{GCB=Prepend}]").match(text, index - 1)
     )
+
+
+@functools.cache
+def _pattern(pattern: str) -> Any:
+    """Return a pattern that only `regex` knows, which is loaded with the first cut."""
+    import regex  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    return regex.compile(pattern)
 
 
 def _is_plain(char: str) -> bool:

@@ -184,7 +184,10 @@ export class ItemsPanel {
       element("th", { scope: "row" }, open),
       element(
         "td",
-        { title: words.say("priority", { priority: item.priority }) },
+        {
+          class: "role",
+          title: words.say("priority", { priority: item.priority }),
+        },
         element("span", { class: `dot class-${item.class}`, "aria-hidden": "true" }),
         words.name("role", item.role),
         item.tool ? element("span", { class: "quiet" }, ` ${item.tool}`) : null,

@@ -107,10 +107,22 @@ export class Chat {
       this.finishTool(data);
     } else if (name === "request") {
       this.answer = null;
+    } else if (name === "usage") {
+      this.showBill(data);
     }
     if (isLow) {
       this.toEnd();
     }
+  }
+
+  showBill(usage) {
+    const { words } = this;
+    const text = words.say("spent", {
+      input: words.number(usage.input_tokens),
+      cached: words.number(usage.cached_tokens),
+      output: words.number(usage.output_tokens),
+    });
+    this.log.append(element("p", { class: "quiet spent" }, text));
   }
 
   end(text) {
