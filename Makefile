@@ -11,7 +11,7 @@ CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports check bench profile clean
+.PHONY: help setup demo test lint types imports check bench profile docs package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
@@ -36,7 +36,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --upgrade pip
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
-	  --constraint constraints.txt --editable '.[all]' --group dev
+	  --constraint constraints.txt --editable '.[all]' --group dev --group docs
 	@touch $(STAMP)
 
 demo: $(STAMP) ## fit a real agent transcript into a small budget, and say why
@@ -68,7 +68,14 @@ bench: $(STAMP) ## run the benchmarks; ARGS=--quick for a short run
 profile: $(STAMP) ## show where time and memory go; ARGS="append --quick"
 	@$(PY) -m benchmarks.profiles $(ARGS)
 
+docs: $(STAMP) ## build the pages into site/; every warning is an error
+	@DISABLE_MKDOCS_2_WARNING=true $(PY) -m mkdocs build --strict --quiet
+	@echo "docs: site/index.html"
+
+package: $(STAMP) ## build wheel and sdist into dist/, install each extra from them
+	@$(PY) -m tests.packaging $(ARGS)
+
 clean: ## remove the environment, caches and output
-	@rm -rf $(VENV) out dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	@rm -rf $(VENV) out dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 	  .import_linter_cache *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownSizes", "SessionRuler"]
 
-_MOST_TRIED = 64
-"""A session at rest holds no more sizes than this of texts that it does not show."""
+_MOST_TRIED = 1_024
 
 
 class SessionRuler:

@@ -131,10 +131,8 @@ async def acall_with_recovery(
     step = next(flow)
     while True:
         try:
-            if isinstance(step, _Wish):
-                came = await step.abuild(ctx)
-            else:
-                came = await call(**step)
+            is_wish = isinstance(step, _Wish)
+            came = await (step.abuild(ctx) if is_wish else call(**step))
         except Exception as error:
             step = flow.throw(error)
             continue

@@ -121,13 +121,13 @@ def terminal(
         os.setsid()  # Ctrl-C of a terminal goes to its own session
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-    process = subprocess.Popen(  # noqa: PLW1509  nothing else runs in the child yet
+    process = subprocess.Popen(
         command(folder, *arguments),
         stdin=other,
         stdout=other,
         stderr=other,
         env=surroundings() if env is None else env,
-        preexec_fn=take_terminal,
+        preexec_fn=take_terminal,  # noqa: PLW1509  it calls two functions of C
     )
     os.close(other)
     try:

@@ -165,7 +165,7 @@ def test_looking_stores_nothing(tmp_path: Path) -> None:
 
 def test_a_pipe_gets_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
     """Chinese in, Chinese out; bytes that are no UTF-8 end nothing."""
-    said = "你好，世界。\n".encode() + b"\xff\xfe broken\n"
+    said = "你好。世界\n".encode() + b"\xff\xfe broken\n"
     done = subprocess.run(
         command(tmp_path, *OFFLINE, "--session", "中文"),
         input=said,
@@ -174,7 +174,7 @@ def test_a_pipe_gets_utf8_whatever_the_locale_says(tmp_path: Path) -> None:
         env=surroundings(LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"),
     )
     out = done.stdout.decode()
-    assert "[offline] You said: 你好，世界。" in out
+    assert "[offline] You said: 你好。世界" in out
     assert "\ufffd\ufffd broken" in out
     assert "session 中文" in done.stderr.decode()
 
@@ -239,7 +239,7 @@ def test_context_of_an_item_says_its_fate_and_what_is_seen(tmp_path: Path) -> No
     assert "i1 (user, user): kept" in whole
     assert LONG.strip() in whole
     assert re.search(r"^i1 \(user, user\): (?!kept)\w+, 6\d\d -> ", poorer, re.M)
-    assert "error: x" in done.stderr or "'x'" in done.stderr
+    assert "error: there is no item 'x' in this session" in done.stderr
 
 
 def test_tokens_are_shown_by_class_and_with_the_cache(tmp_path: Path) -> None:

@@ -501,12 +501,12 @@ def test_f17_pinned_and_recent_stay_the_middle_yields() -> None:
     assert actions[1] == "evicted"
 
 
-def summarized(summarizer: object, **settings: Any) -> ContextBuilder:
+def summarized(summarizer: Any, **settings: Any) -> ContextBuilder:
     """Return a compacted session with a summariser."""
     ctx = ContextBuilder(
         max_tokens=600,
         counter=WordCounter(),
-        summarizer=summarizer,  # type: ignore[arg-type]
+        summarizer=summarizer,
         settings=Settings(**settings),
     )
     ctx.extend(turns(12, tools=True))

@@ -40,6 +40,9 @@ COMPILED_ONLY = {
     ("adapters.md", "from context_builder import ContextBuilder\n\nctx = "): (
         "needs the adapter above as an installed package"
     ),
+    ("migration.md", "from llama_index.core.llms import ChatMessage"): (
+        "needs LlamaIndex"
+    ),
     ("summaries.md", "from context_builder import ContextBuilder"): "asks a model",
     ("summaries.md", "from context_builder.summarizers import SummaryRequest,"): (
         "leaves the model to the reader"

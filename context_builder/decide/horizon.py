@@ -32,9 +32,11 @@ BEYOND = "over budget: far older than what fits"
 
 LEAST_UNITS = 64
 """Fewer units than this are measured one by one."""
+_FILLING = frozenset({"message", "tool"})
+"""What a request is filled with: the rest goes first, or stays anyway."""
 _FILLINGS = 2
 """How often what is measured would fill the request."""
-_LEAST_COUNTED_SHARE = 1 / 64
+_MOST_COUNTED_SHARE = 1 / 64
 """An item counts as so much of the budget at most: a reference takes no more."""
 
 
@@ -115,7 +117,7 @@ def _as_they_end(changes: Sequence[Change]) -> list[Unit]:
 
 def _cut(come: Sequence[Unit], turn: int, limit_tokens: int, rules: Rules) -> float:
     """Return the id of the oldest unit that is near enough to be measured."""
-    most_tokens = max(1, int(limit_tokens * _LEAST_COUNTED_SHARE))
+    most_tokens = max(1, int(limit_tokens * _MOST_COUNTED_SHARE))
     left_tokens = limit_tokens * _FILLINGS
     prepared = len(come)
     for place in range(len(come) - 1, -1, -1):
@@ -125,8 +127,10 @@ def _cut(come: Sequence[Unit], turn: int, limit_tokens: int, rules: Rules) -> fl
         if place < prepared:
             prepared = max(0, place + 1 - LEAST_UNITS)
             _prepare(come[prepared : place + 1], rules)
-        for item in unit.originals:
-            left_tokens -= min(most_tokens, rules.ruler.whole(item, calls=unit.calls))
+        if unit.kind in _FILLING and not _has_key(unit):
+            for item in unit.originals:
+                tokens = rules.ruler.whole(item, calls=unit.calls)
+                left_tokens -= min(most_tokens, tokens)
     return come[0].id
 
 
@@ -135,14 +139,15 @@ def _is_ordinary(unit: Unit, turn: int) -> bool:
     return (
         unit.priority is None
         and unit.refreshed_turn is None
-        and unit.kind in {"message", "tool"}
+        and unit.kind in _FILLING
         and _may_leave(unit, turn)
     )
 
 
 def _may_leave(unit: Unit, turn: int) -> bool:
-    return (
-        not unit.pinned
-        and unit.turn < turn
-        and all(item.cache_key is None for item in unit.originals)
-    )
+    return not unit.pinned and unit.turn < turn and not _has_key(unit)
+
+
+def _has_key(unit: Unit) -> bool:
+    """Say whether another item may stand in for one of a unit's."""
+    return any(item.cache_key is not None for item in unit.originals)

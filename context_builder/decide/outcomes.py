@@ -141,9 +141,7 @@ def summary_outcomes(fold: Fold) -> tuple[SummaryOutcome, ...]:
     )
 
 
-def _summary_fate(
-    tried: SummaryTry, summaries: Summaries
-) -> tuple[SummaryAction, str]:
+def _summary_fate(tried: SummaryTry, summaries: Summaries) -> tuple[SummaryAction, str]:
     if tried.summary_id is None:
         return "refused", tried.reason
     if tried.summary_id in summaries.spoiled:

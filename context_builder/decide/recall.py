@@ -27,6 +27,8 @@ _LEAST_SHARE_OF_RAREST = 0.2
 _MOST_LOOKED_AT = 256
 _ENOUGH_SHARE = 0.9
 """Nothing more is looked at once so much of the limit is used."""
+_FRAMING_TOKENS = 3
+"""About what a message takes besides its text; its line needs less."""
 _LINE_TOKENS = 4
 """About what a passage's heading takes."""
 
@@ -89,7 +91,7 @@ def _cost(passage: Passage, unit: Unit, rules: Rules) -> int:
     """Return about what a passage takes; of a whole message it is known."""
     text = unit.originals[passage.index].text
     if passage.end - passage.start == len(text):
-        return unit.whole_sizes[passage.index]
+        return max(1, unit.whole_sizes[passage.index] - _FRAMING_TOKENS)
     return rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
 
 

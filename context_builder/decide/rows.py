@@ -1,7 +1,7 @@
 """What stands in a row with something that was asked for.
 
 Who goes through a list asks for the next of it. A row is what came in one after another
-and looks alike: ids of one make, files of one folder.
+and looks alike: ids of one make.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ def beside(facts: Sequence[str], asked: AbstractSet[str]) -> set[str]:
 
 def _make(fact: str) -> tuple[object, ...]:
     """Return what the members of one list have in common."""
-    if "/" in fact:
-        return ("path", fact.rpartition("/")[0])
     if "_" in fact:
         return ("name", _DIGIT.sub("0", fact))
     return (len(fact), fact.isupper(), fact.isalnum(), fact.isdigit())

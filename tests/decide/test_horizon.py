@@ -120,10 +120,13 @@ def test_one_load_is_one_decision_on_every_machine() -> None:
 def test_what_left_unmeasured_is_found_again() -> None:
     """The newest of it is in the archive."""
     ctx = builder(max_tokens=1_000)
-    ctx.extend(history(120))
-    assert horizon.BEYOND in {one.reason for one in ctx.explain().outcomes}
-    ctx.add_user_message("tell me about order_40 again")
-    assert "question 40 about order_40" in str(ctx.build()[:-1])
+    said = history(120)
+    said[160]["content"] = "the lighthouse keeper prefers marzipan"
+    ctx.extend(said)
+    fate = next(one for one in ctx.explain().outcomes if one.item_id == "i161")
+    assert fate.reason == horizon.BEYOND
+    ctx.add_user_message("what does the lighthouse keeper prefer?")
+    assert "prefers marzipan" in str(ctx.build()[:-1])
 
 
 def test_pins_priorities_and_keys_are_looked_at_however_old() -> None:
@@ -231,3 +234,16 @@ def test_no_unit_leaves_while_a_less_important_one_stays(
     if passed and kept:
         best = max(o.priority for o in passed if o.role != "tool")
         assert min(o.priority for o in kept) >= min(best, 30)
+
+
+def test_what_gives_way_to_equal_content_fills_no_request() -> None:
+    """Many versions of one thing push nothing out: one of them is shown."""
+    told = [ContextItem(role=one["role"], content=one["content"]) for one in turns(8)]
+    versions = [
+        ContextItem(role="user", content=f"state {n} " + "so " * 40, cache_key="state")
+        for n in range(150)
+    ]
+    ctx = builder()
+    ctx.add_turn([*told, *versions])
+    assert "question 0" in str(ctx.build())
+    assert horizon.BEYOND not in {one.reason for one in ctx.explain().outcomes}

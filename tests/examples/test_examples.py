@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+RESPONSES = "openai-responses"
 
 
 @pytest.fixture
@@ -25,7 +26,13 @@ def server() -> Iterator[ScriptedServer]:
     assert made.refused == []
 
 
-def run(server: ScriptedServer, name: str, *models: str, said: str = "") -> str:
+def run(
+    server: ScriptedServer,
+    name: str,
+    *models: str,
+    said: str = "",
+    openai: str = "openai",
+) -> str:
     """Run an example as its docstring says, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / name), *models],
@@ -39,10 +46,11 @@ def run(server: ScriptedServer, name: str, *models: str, said: str = "") -> str:
             "PATH": os.environ.get("PATH", ""),
             "PYTHONIOENCODING": "utf-8",
             "OPENAI_API_KEY": "key",
-            "OPENAI_BASE_URL": server.url("openai") + "/v1",
+            "OPENAI_BASE_URL": server.url(openai) + "/v1",
             "ANTHROPIC_API_KEY": "key",
             "ANTHROPIC_BASE_URL": server.url("anthropic"),
             "LANGSMITH_TRACING": "false",
+            "OPENAI_AGENTS_DISABLE_TRACING": "1",
         },
     )
     assert done.returncode == 0, done.stderr
@@ -111,3 +119,23 @@ def test_pydantic_ai_history(server: ScriptedServer) -> None:
     assert "left out" in str(sent[-1]["messages"])
     assert sent[-1]["messages"][0]["content"] == "You compare cities."
     assert turns[-1].strip() in str(sent[-1]["messages"][-1])
+
+
+def test_openai_agents_filter(server: ScriptedServer) -> None:
+    """The SDK keeps the whole run; each of its requests is what fits of it."""
+    cities = (("people_in", {"city": "Bern"}), ("people_in", {"city": "Rome"}))
+    server.play(Says("", cities), Says("Rome is larger."))
+    turns = [f"Tell me of city {n}. " + "It is old. " * 120 for n in range(16)]
+    said = "\n".join(["Which is larger?", *turns, "", ""])
+    printed = run(
+        server, "openai_agents_filter.py", "gpt-5.4", said=said, openai=RESPONSES
+    )
+    assert "Rome is larger." in printed
+    assert {target for target, _ in server.sent} == {RESPONSES}
+    sent = bodies(server)
+    outputs = [i["output"] for i in sent[1]["input"] if "output" in i]
+    assert outputs == ["134000", "2800000"]
+    assert all(body["instructions"] == "You compare cities." for body in sent)
+    assert max(len(str(body["input"])) for body in sent) < 4_000 * 6
+    assert "left out" in str(sent[-1]["input"])
+    assert turns[-1].strip() in str(sent[-1]["input"][-1])

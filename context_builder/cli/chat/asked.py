@@ -21,7 +21,7 @@ __all__ = ["Asked", "is_command", "new_name"]
 
 _EXPORT, _NEW, _SESSIONS, _SWITCH = "/export", "/new", "/sessions", "/switch"
 _MOST_SESSIONS = 20
-_ITEM_CHARS = 2_000
+_ITEM_CHARS = 4_000
 _UNDONE_CHARS = 60
 _BAR = 20
 """Characters of a class's share that is used up."""

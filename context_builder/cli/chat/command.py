@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -100,11 +101,12 @@ def chat(
     with _in_one_line():
         who = _who(target, model, base_url, is_offline=offline)
         if session is not None:
+            session = _as_typed(session)
             SessionKey(HERE, session)
             if resume:
                 raise InputError(HERE, "--session names one: leave --resume out")
         options = Options(
-            system_prompt=system,
+            system_prompt=None if system is None else _as_typed(system),
             max_tokens=max_tokens,
             context_window=context_window,
             tools=tuple(demo_tools(default_path().with_name("notes.txt")))
@@ -114,6 +116,11 @@ def chat(
         code = _run(_talk(store, who, session, options, is_resumed=resume))
     if code:
         raise typer.Exit(code)
+
+
+def _as_typed(text: str) -> str:
+    """Return an argument as UTF-8, whatever the locale took its bytes for."""
+    return os.fsencode(text).decode("utf-8", "replace")
 
 
 def _who(

@@ -68,7 +68,7 @@ class Chat:
         """Talk to the end; return the exit code: 1 if something failed in a pipe."""
         self._greet()
         await self._guarded(self._entered())
-        while not self._asked.is_over:
+        while not (self._asked.is_over or self._screen.is_gone):
             try:
                 line = await self._lines.read(self._prompt())
             except EOFError:
@@ -79,7 +79,9 @@ class Chat:
                 self._screen.remark("Ctrl-D ends the chat")
                 continue
             await self._take(line)
-        is_failed = self._has_failed and not self._screen.is_interactive
+        is_failed = self._screen.is_gone or (
+            self._has_failed and not self._screen.is_interactive
+        )
         return FAILED if is_failed else DONE
 
     async def _take(self, line: str) -> None:
@@ -118,6 +120,8 @@ class Chat:
     # --- what is shown ----------------------------------------------------------------
 
     def _show(self, event: AgentEvent) -> None:
+        if self._screen.is_gone:
+            raise asyncio.CancelledError  # nobody reads it: it need not be written
         match event:
             case TextDelta():
                 self._screen.piece(event.text)

@@ -7,6 +7,7 @@ terminal is shown as what it is.
 from __future__ import annotations
 
 import io
+import os
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -58,6 +59,19 @@ def in_columns(
     return "\n".join(line.rstrip() for line in lines)
 
 
+class _Stream(Console):
+    """A stream whose reader may go away, as `| head` does."""
+
+    is_gone = False
+
+    def on_broken_pipe(self) -> None:
+        """Take note of it, and have nothing fail that is written on the way out."""
+        self.is_gone = self.quiet = True
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
 class Screen:
     """Writes in UTF-8, whatever the locale says; in colour only to a terminal."""
 
@@ -66,16 +80,21 @@ class Screen:
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(encoding="utf-8", errors="replace")
         self._is_interactive = is_interactive
-        self._out = Console(file=sys.stdout, highlight=False)
+        self._out = _Stream(file=sys.stdout, highlight=False)
         self._beside = self._out
         if not is_interactive:  # a pipe gets the answers, and nothing else
-            self._beside = Console(file=sys.stderr, highlight=False)
+            self._beside = _Stream(file=sys.stderr, highlight=False)
         self._is_mid_line = False
 
     @property
     def is_interactive(self) -> bool:
         """Whether somebody looks."""
         return self._is_interactive
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody reads the answers any more."""
+        return self._out.is_gone
 
     def piece(self, text: str) -> None:
         """Show a piece of an answer."""

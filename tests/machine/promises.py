@@ -1,0 +1,193 @@
+"""What is checked after every step: the promises, for each vendor."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from context_builder import AdapterError, BudgetExceededError
+from context_builder.render import adapter_for, validate
+from tests.cases.rules import RULES, wrong
+from tests.cases.view import leaves, read
+from tests.checks import (
+    check_chronological,
+    check_essentials,
+    check_no_inversion,
+    check_report,
+    check_within,
+    plain,
+    said_by,
+)
+from tests.recount import o200k
+from tests.render.sdk_types import MODELS, sdk_refusals
+from tests.test_summary_promises import _as_evicted, without_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from context_builder import ContextBuilder, Report
+    from tests.machine.model import Model
+
+__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss"]
+
+Json = Any
+"""A piece of a request."""
+
+TALLY: Counter[str] = Counter()
+"""How much was done and checked in this process, by kind."""
+
+_MARK = re.compile(r"#\d+#")
+_NO_USER = "there is no user message"
+_MARKS_OF_CACHES = ("cache_control", "cachePoint")
+
+
+@dataclasses.dataclass(frozen=True)
+class Said:
+    """A request and its report; or the error that stands in for both."""
+
+    target: str
+    request: Json = None
+    report: Report | None = None
+    error: str = ""
+
+    @property
+    def bytes(self) -> str:
+        """All of it, byte for byte."""
+        if self.report is None:
+            return self.error
+        return json.dumps([self.request, self.report.to_dict()])
+
+
+def ask(ctx: ContextBuilder, target: str) -> Said:
+    """Ask a session for the request of a vendor."""
+    model = MODELS[target]
+    try:
+        request = ctx.request(target, model=model)
+        return Said(target, request, ctx.explain(target, model=model))
+    except (BudgetExceededError, AdapterError) as error:
+        return Said(target, error=repr(error))
+
+
+def check_all(session: Model, said: Said, budget: int, counter: Json) -> None:
+    """Check what can be seen of one request alone.
+
+    Args:
+        session: What must be in the conversation.
+        said: The request.
+        budget: Tokens.
+        counter: Counts in place of the model's own counter; None: that one does.
+    """
+    request, report = said.request, said.report
+    if report is None:
+        TALLY["requests refused with a typed error"] += 1
+        return
+    TALLY["requests checked"] += 1
+    check_valid(said)
+    assert report.tokens <= report.budget_tokens <= budget
+    check_recount(said, counter)
+    check_report(session, without_summary(report))
+    check_words(session, request)
+    if said.target == "openai":
+        count = counter.count if counter else o200k
+        check_within(request, report, budget, count)
+        check_essentials(session, request)
+        told = [m for m in request["messages"] if "<summary" not in said_by(m)]
+        check_chronological(session, {"messages": told})
+
+
+def check_valid(said: Said) -> None:
+    """The vendor takes it: by the validator, by the SDK's types, by the cases' rules."""
+    assert not validate(said.request, said.target)
+    assert not sdk_refusals(said.target, said.request)
+    if said.target in RULES:
+        broken = wrong(said.target, read(said.target, said.request))
+        assert not [rule for rule in broken if rule != _NO_USER]
+    json.dumps(said.request, ensure_ascii=False).encode("utf-8")
+
+
+def check_recount(said: Said, counter: Json) -> None:
+    """A recount of the finished request is at most what was counted for it."""
+    assert said.report is not None
+    adapter = adapter_for(said.target)
+    count = (counter or adapter.counter(MODELS[said.target])).count
+    assert adapter.request_tokens(said.request, count) <= said.report.tokens
+
+
+def check_words(session: Model, request: Json) -> None:
+    """The latest user message is there; what was taken out is said by nobody."""
+    texts = [*leaves(request)]
+    latest = session.latest_user
+    if latest is not None:
+        head = plain(latest.text)[:4]
+        assert any(head in text for text in texts)
+    now = {mark for item in session.items() for mark in _MARK.findall(item.text)}
+    now |= set(_MARK.findall(session.system or ""))
+    assert {mark for text in texts for mark in _MARK.findall(text)} <= now
+
+
+# --- from request to request ----------------------------------------------------------
+
+
+def check_growth(before: Said, now: Said, *, or_ends_early: bool) -> None:
+    """A request begins with the one before, unless a move of the prefix is reported."""
+    if before.report is None or now.report is None or before.report.pending_calls:
+        return
+    if len(now.report.prefix_moves) != len(before.report.prefix_moves):
+        TALLY["reported moves of the prefix"] += 1
+        return
+    begin, later = [*_parts(before.request)], [*_parts(now.request)]
+    if or_ends_early:
+        begin = begin[: len(later)]
+    assert later[: len(begin)] == begin
+    TALLY["requests that began with the one before"] += 1
+
+
+def _parts(request: Json) -> Iterator[Json]:
+    """Yield what is said, part by part, without marks for caches."""
+    field = next(name for name in ("messages", "contents", "input") if name in request)
+    for message in request[field]:
+        inner = "parts" if "parts" in message else "content"
+        parts = message.get(inner)
+        if not isinstance(parts, list):
+            yield message
+            continue
+        rest = {name: value for name, value in message.items() if name != inner}
+        for part in parts:
+            bare = _without_marks(part)
+            if bare:
+                yield rest, bare
+
+
+def _without_marks(part: Json) -> Json:
+    if not isinstance(part, dict):
+        return part
+    return {name: said for name, said in part.items() if name not in _MARKS_OF_CACHES}
+
+
+def check_order_of_loss(session: Model, before: Said, now: Said) -> None:
+    """What one compaction took out was not more important than what stays whole."""
+    if before.report is None or now.report is None:
+        return
+    if now.report.compactions != before.report.compactions + 1:
+        return
+    pinned = [item.id for item in session.ctx.items if item.pinned]
+    check_no_inversion(_as_evicted(before.report), _as_evicted(now.report), pinned)
+    TALLY["compactions checked for their order"] += 1
+
+
+def check_same(one: ContextBuilder, other: ContextBuilder, target: str) -> None:
+    """Two sessions give the same bytes."""
+    assert ask(one, target).bytes == ask(other, target).bytes
+
+
+def unchanged(ctx: ContextBuilder, look: Callable[[], object]) -> None:
+    """Looking changes nothing, whatever comes of it."""
+    revision = ctx.revision
+    try:
+        look()
+    except (BudgetExceededError, AdapterError):
+        TALLY["looks refused"] += 1
+    assert ctx.revision == revision
