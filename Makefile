@@ -69,7 +69,7 @@ profile: $(STAMP) ## show where time and memory go; ARGS="append --quick"
 	@$(PY) -m benchmarks.profiles $(ARGS)
 
 docs: $(STAMP) ## build the pages into site/; every warning is an error
-	@DISABLE_MKDOCS_2_WARNING=true $(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 	@echo "docs: site/index.html"
 
 package: $(STAMP) ## build wheel and sdist into dist/, install each extra from them

@@ -125,7 +125,7 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
         Raises:
             BudgetExceededError: As `build`.
             AdapterError: As `build`; or if no model is named, or there is nothing to
-            say.
+                say.
             UnknownModelError: As `build`.
         """
         model = self._model_for(target, model)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +73,12 @@ def main() -> None:
     )
     settings = RunConfig(call_model_input_filter=FittedInput(ctx))
     items: list[Any] = []
-    while text := input("you> ").strip():
-        items.append({"role": "user", "content": text})
-        result = Runner.run_sync(agent, items, run_config=settings)
-        items = result.to_input_list()
-        print(result.final_output)  # noqa: T201  it is a chat
+    with asyncio.Runner() as loop:
+        while text := input("you> ").strip():
+            items.append({"role": "user", "content": text})
+            result = loop.run(Runner.run(agent, items, run_config=settings))
+            items = result.to_input_list()
+            print(result.final_output)  # noqa: T201  it is a chat
     print(ctx.explain("openai-responses"))  # noqa: T201  what became of every item
 
 

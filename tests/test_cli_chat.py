@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -13,9 +13,6 @@ from context_builder.cli.chat.vendors import VENDORS
 from context_builder.cli.commands import app
 from context_builder.sessions import SessionManager
 from tests.chatting import chat, command, store_in, surroundings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OFFLINE = ("--offline",)
 LONG = "The river Elbe is long and carries many barges. " * 60
@@ -55,6 +52,17 @@ def test_without_a_key_it_says_what_to_set() -> None:
         line = rf"^  {vendor.keys[0]} .*\b{re.escape(target)}\b"
         assert re.search(line, done.stderr, re.M), target
     assert "--offline" in done.stderr
+
+
+def test_the_page_names_the_same_keys() -> None:
+    """What docs/chat.md shows is what is printed, and its table has every variable."""
+    page = (Path(__file__).parents[1] / "docs/chat.md").read_text("utf-8")
+    done = CliRunner().invoke(app, ["chat"])
+    assert f"$ context-builder chat; echo $?\n{done.stderr}2\n" in page
+    for target, vendor in VENDORS.items():
+        row = next(one for one in page.split("\n") if f"`{target}`" in one)
+        for name in vendor.keys:
+            assert f"`{name}`" in row
 
 
 @pytest.mark.parametrize("target", VENDORS)
@@ -238,7 +246,7 @@ def test_context_of_an_item_says_its_fate_and_what_is_seen(tmp_path: Path) -> No
     whole, _, poorer = done.stdout.partition("compacted from")
     assert "i1 (user, user): kept" in whole
     assert LONG.strip() in whole
-    assert re.search(r"^i1 \(user, user\): (?!kept)\w+, 6\d\d -> ", poorer, re.M)
+    assert re.search(r"^i1 \(user, user\): (?!kept)\w+, 724 -> ", poorer, re.M)
     assert "error: there is no item 'x' in this session" in done.stderr
 
 
@@ -366,6 +374,23 @@ def test_the_tools_can_be_used(tmp_path: Path) -> None:
     notes.write_text("买牛奶", encoding="utf-8")
     again = chat(tmp_path, *OFFLINE, "--tools", lines="use notes\n", session="t")
     assert "notes returned: 买牛奶" in again.stdout
+
+
+def test_context_shows_what_the_model_sees_of_a_shortened_result(
+    tmp_path: Path,
+) -> None:
+    """What came in, and the very message that stands in the request."""
+    notes = tmp_path / "state" / "context_builder" / "notes.txt"
+    notes.parent.mkdir(parents=True)
+    notes.write_text("\n".join(f"{n}. buy milk" for n in range(1_000)), "utf-8")
+    lines = "use notes\n/context\n/context i3\n"
+    done = chat(tmp_path, *OFFLINE, "--tools", "--max-tokens", "1500", lines=lines)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^i3 +tool_result +shortened ", done.stdout, re.M)
+    seen = json.loads(done.stdout.partition("The model sees:\n")[2])
+    assert seen["role"] == "tool"
+    assert seen["content"].startswith("0. buy milk")
+    assert len(seen["content"]) < len(notes.read_text("utf-8"))
 
 
 def test_tools_of_an_earlier_run_are_not_offered(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from context_builder.agent import OfflineModel, Tool
+from context_builder.agent.offline import OfflineReply
 from context_builder.cli.chat.asked import Asked
 from context_builder.cli.chat.conversation import Conversation, NothingToDoError
 from context_builder.cli.chat.lines import TerminalLines
@@ -32,7 +33,7 @@ from tests.test_cli_chat import no_keys, texts
 from tests.test_cli_chat_vendors import options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 __all__ = ["no_keys"]
 
@@ -196,6 +197,41 @@ async def test_keys_are_read_through_prompt_toolkit(
     assert "last answer:" in out
     assert "taken back: 你好\n" in out
     assert "not this" not in out
+
+
+@pytest.mark.parametrize("is_interactive", [True, False])
+async def test_what_a_model_thinks_is_for_somebody_who_looks(
+    capsys: pytest.CaptureFixture[str], *, is_interactive: bool
+) -> None:
+    """On lines of its own, and never in a pipe."""
+    script = [OfflineReply("The answer.", reasoning="Let me think.")]
+    chat = Conversation(
+        "memory:", Answerer.offline(), name="s", client=OfflineModel(script)
+    )
+    lines = _Given("hello")
+    await Chat(chat, Screen(is_interactive=is_interactive), lambda *_: lines).run()
+    await chat.close()
+    out = capsys.readouterr().out
+    assert ("Let me think.\nThe answer.\n" in out) is is_interactive
+    assert ("Let me think." in out) is is_interactive
+    assert "The answer.\n" in out
+
+
+class _Given:
+    """Lines that are given."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+
+    async def read(self, prompt: str) -> str:
+        """Return the next one."""
+        del prompt
+        if not self._lines:
+            raise EOFError
+        return self._lines.pop(0)
+
+    def remember(self, said: Iterable[str]) -> None:
+        """Do nothing."""
 
 
 async def test_a_switch_to_a_model_that_is_not_known_keeps_the_former() -> None:

@@ -238,6 +238,26 @@ def test_a_message_over_the_budget_is_said(
     assert server.sent == []
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Says("Half of", stop="length"), "the answer was cut at the output's limit"),
+        (Says("I will not.", stop="refusal"), "the model declined"),
+        (Says("Some", stop="content_filter"), "the vendor withheld the answer"),
+        (Says(""), "the model said nothing"),
+    ],
+)
+def test_why_an_answer_ended_early_is_told(
+    answer: Says, said: str, server: ScriptedServer, tmp_path: Path
+) -> None:
+    """Beside the answer, and the chat goes on."""
+    server.play(answer)
+    done = chat(tmp_path, *options(server), lines="one\ntwo\n")
+    assert said in done.stderr
+    assert done.stdout.split("\n")[-2] == "Done."
+    assert server.refused == []
+
+
 # --- A terminal
 
 
@@ -304,6 +324,19 @@ def test_a_terminal_calls_back_what_was_said(tmp_path: Path) -> None:
     ]
 
 
+def test_a_dumb_terminal_gets_plain_text(tmp_path: Path) -> None:
+    """Nothing that it would show as rubbish."""
+    env = surroundings_of(TERM="dumb", NO_COLOR="1")
+    with terminal(tmp_path, "--offline", "--session", "s", env=env) as one:
+        one.wait_for("(scripted)>")
+        one.press("你好\r")
+        one.wait_for("[offline] You said: 你好")
+        one.wait_for("(scripted)>")
+        one.press("\x04")
+        assert one.end() == 0
+        assert b"\x1b" not in one.raw
+
+
 # --- Keys
 
 
@@ -343,7 +376,7 @@ def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> N
 def test_every_vendor_has_a_driver() -> None:
     """Whoever can be named can be asked."""
     for target in VENDORS:
-        assert driver_for(target)
+        assert hasattr(driver_for(target), "make_client")
 
 
 @pytest.mark.parametrize(

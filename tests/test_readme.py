@@ -3,7 +3,7 @@
 Blocks of a page run from top to bottom in one namespace and one folder:
 
 - `python` is run; a `text` block right behind it is what it prints;
-- `json NAME` and `jsonl NAME` are written to a file of that name;
+- `json NAME`, `jsonl NAME` and `text NAME` are written to a file of that name;
 - `console` holds commands behind `$ `, each followed by its output.
 
 A line `...` in an output stands for any lines. `python -m tests.test_readme` writes the
@@ -122,9 +122,11 @@ def run_command(command: str) -> str:
     if command == "make demo":
         return "".join(map(run_command, _demo()))
     command, _, asks = command.partition("; ")
+    command, _, source = command.partition(" < ")
     words = shlex.split(command)
     assert words[0] == "context-builder", f"not a command of ours: {command}"
-    done = CliRunner().invoke(app, words[1:], prog_name="context-builder")
+    lines = Path(source).read_bytes() if source else b""
+    done = CliRunner().invoke(app, words[1:], lines, prog_name="context-builder")
     code = f"{done.exit_code}\n" if asks == "echo $?" else ""
     assert code or not done.exit_code, done.output
     return done.output + code
@@ -158,7 +160,7 @@ def run_page(page: Path) -> Iterator[tuple[Block, str, str]]:
                         exec(code, space)  # noqa: S102  the page is ours
                     last = block.line + block.text.count("\n") + 1
                     printed[last] = out.getvalue()
-            case "json" | "jsonl" if block.name:
+            case "json" | "jsonl" | "text" if block.name:
                 Path(block.name).write_text(block.text + "\n", encoding="utf-8")
             case "text" if block.follows in printed:
                 yield block, block.text, printed[block.follows].rstrip("\n")

@@ -32,7 +32,7 @@ __all__ = ["NOTHING", "Digest", "Fact", "Still", "digest_of", "notice_item"]
 
 _GIST_CHARS = 160
 _WHOLE_CHARS = 240
-_USER_SHARE = 0.3
+_USER_SHARE = 0.2
 """How much of the room the user's own words may take before anything else."""
 _WISH_SHARE = 0.5
 """Most of that for wishes that hold from turn to turn."""
@@ -48,7 +48,7 @@ _SOURCE_WEIGHT: Mapping[str, float] = {
     "system": 1.0,
 }
 _REPEAT_WEIGHT = 1.5
-_BESIDE_WEIGHT = 2.0
+_BESIDE_WEIGHT = 3.0
 """What stands in a row with something that a call asked for is worth so much more."""
 _SPAN_TOKENS = 4
 _MOST_REPEATS = 3

@@ -35,7 +35,7 @@ FRAME_TOKENS = 24
 _MOST_LIVE = 65
 """So many of the newest texts in the request are compared with."""
 _SHARE_OF_ROOM = 0.5
-_SHARE_OF_FREE = 0.9
+_SHARE_OF_FREE = 0.75
 """What is recalled leaves room for what answers it."""
 _LEAST_GROWTH_SHARE = 0.02
 

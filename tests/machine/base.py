@@ -20,6 +20,7 @@ from tests.machine.promises import (
     check_all,
     check_growth,
     check_order_of_loss,
+    difference,
 )
 from tests.test_summary_promises import EAGER, whims
 from tests.trials import Recorder, outcome_of
@@ -126,21 +127,15 @@ class Frame(RuleBasedStateMachine):
             return
         TALLY["steps"] += 1
         now = self.come_to_rest()
-        fresh = self.setup_of_fresh()
+        fresh = self.setup.fresh(self.ctx)
         for target in TARGETS:
             anew = ask(fresh, target)
             if target in now:
-                assert now[target].bytes == anew.bytes, target
+                assert now[target].bytes == anew.bytes, difference(now[target], anew)
                 TALLY["cached equals fresh"] += 1
             check_all(self.session, anew, self.setup.budget, self.plain_counter())
         self.compare_with_before(now)
         self.count_nothing_twice()
-
-    def setup_of_fresh(self) -> ContextBuilder:
-        """Return a builder that plays the log anew, with a counter of its own."""
-        counter = Recorder() if self.setup.counter else None
-        arguments = {**self.setup.arguments, "counter": counter}
-        return ContextBuilder.load(self.ctx.dump(), **arguments)
 
     def plain_counter(self) -> WordCounter | None:
         """Return what counts as the session does, and is not watched."""
@@ -178,7 +173,8 @@ class Frame(RuleBasedStateMachine):
             return
         texts = {item.text for item in self.ctx.items if item.text}
         asked = self.setup.counter.asked
-        assert {text: asked[text] for text in texts if asked[text] > 1} == {}
+        twice = {text: asked[text] for text in texts if asked[text] > 1}
+        assert not twice, twice
 
     def teardown(self) -> None:
         """The bystander is as it was."""

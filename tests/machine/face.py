@@ -26,7 +26,7 @@ from context_builder.sessions import load_session, save_session
 from context_builder.testing import tool_call
 from tests import strategies, texts
 from tests.machine.base import TARGETS, Frame
-from tests.machine.model import BUDGETS, OPTIONS, PRESETS, answers, spoil
+from tests.machine.model import BUDGETS, OPTIONS, PRESETS, Setup, answers, spoil
 from tests.machine.promises import _MARK, TALLY, ask, check_same, unchanged
 from tests.operations import Op, Session
 from tests.render.sdk_types import MODELS
@@ -375,10 +375,7 @@ class Face(Talk, Looks, Changes):
         """What was dumped is loaded, and goes on in its place."""
         stored = json.loads(json.dumps(self.ctx.dump()))
         again = ContextBuilder.load(
-            stored,
-            **self.setup.arguments,
-            summarizer=self.moody,
-            summary_policy=EAGER,
+            stored, **self.renew().arguments, **self.asking()
         )
         check_same(again, self.setup.fresh(self.ctx), vendor)
         self.go_on_with(again)
@@ -388,10 +385,19 @@ class Face(Talk, Looks, Changes):
         """What was saved to a file is loaded, and goes on in its place."""
         with tempfile.TemporaryDirectory() as folder:
             path = save_session(self.ctx, Path(folder) / "s.jsonl")
-            again = load_session(path, **self.setup.arguments, summarizer=self.moody, summary_policy=EAGER)
+            again = load_session(path, **self.renew().arguments, **self.asking())
         assert again.damage == ()
         check_same(again, self.setup.fresh(self.ctx), vendor)
         self.go_on_with(again)
+
+    def renew(self) -> Setup:
+        """Start counting anew: another builder knows nothing of what was counted."""
+        self.setup = self.setup.another()
+        return self.setup
+
+    def asking(self) -> dict[str, Any]:
+        """Return the arguments that say who summarises."""
+        return {"summarizer": self.moody, "summary_policy": EAGER}
 
     def go_on_with(self, again: ContextBuilder) -> None:
         """Take another builder with the same log; callables are not stored."""

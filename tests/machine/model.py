@@ -38,7 +38,7 @@ __all__ = [
 Json = Any
 """A piece of what was handed out."""
 
-BUDGETS = (90, 240, 700, 2_500, 200_000)
+BUDGETS = (90, 240, 700, 700, 2_500, 200_000)
 """Tokens: from hardly anything to more than there is."""
 
 PRESETS: tuple[Settings, ...] = (
@@ -156,7 +156,12 @@ class Setup:
     def fresh(self, ctx: ContextBuilder) -> ContextBuilder:
         """Return a builder that plays the log of another one, and asks nobody."""
         stored = json.loads(json.dumps(ctx.dump()))
-        return ContextBuilder.load(stored, **self.arguments)
+        return ContextBuilder.load(stored, **self.another().arguments)
+
+    def another(self) -> Setup:
+        """Return the same setup, with a counter that has counted nothing."""
+        counter = None if self.counter is None else type(self.counter)()
+        return dataclasses.replace(self, counter=counter)
 
 
 @dataclasses.dataclass

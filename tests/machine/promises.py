@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from context_builder import ContextBuilder, Report
     from tests.machine.model import Model
 
-__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss"]
+__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss", "difference"]
 
 Json = Any
 """A piece of a request."""
@@ -100,11 +100,13 @@ def check_all(session: Model, said: Said, budget: int, counter: Json) -> None:
 
 def check_valid(said: Said) -> None:
     """The vendor takes it: by the validator, by the SDK's types, by the cases' rules."""
-    assert not validate(said.request, said.target)
-    assert not sdk_refusals(said.target, said.request)
+    problems = validate(said.request, said.target)
+    assert not problems, (said.target, problems, said.request)
+    refusals = sdk_refusals(said.target, said.request)
+    assert not refusals, (said.target, refusals, said.request)
     if said.target in RULES:
         broken = wrong(said.target, read(said.target, said.request))
-        assert not [rule for rule in broken if rule != _NO_USER]
+        assert not [rule for rule in broken if rule != _NO_USER], (broken, said.request)
     json.dumps(said.request, ensure_ascii=False).encode("utf-8")
 
 
@@ -113,7 +115,8 @@ def check_recount(said: Said, counter: Json) -> None:
     assert said.report is not None
     adapter = adapter_for(said.target)
     count = (counter or adapter.counter(MODELS[said.target])).count
-    assert adapter.request_tokens(said.request, count) <= said.report.tokens
+    tokens = adapter.request_tokens(said.request, count)
+    assert tokens <= said.report.tokens, (said.target, tokens, said.report.tokens)
 
 
 def check_words(session: Model, request: Json) -> None:
@@ -122,10 +125,19 @@ def check_words(session: Model, request: Json) -> None:
     latest = session.latest_user
     if latest is not None:
         head = plain(latest.text)[:4]
-        assert any(head in text for text in texts)
+        assert any(head in text for text in texts), (head, request)
     now = {mark for item in session.items() for mark in _MARK.findall(item.text)}
     now |= set(_MARK.findall(session.system or ""))
-    assert {mark for text in texts for mark in _MARK.findall(text)} <= now
+    told = {mark for text in texts for mark in _MARK.findall(text)}
+    assert told <= now, (told - now, request)
+
+
+def difference(one: Said, other: Said) -> str:
+    """Say where two of them part."""
+    pairs = zip(one.bytes, other.bytes, strict=False)
+    at = next((n for n, (a, b) in enumerate(pairs) if a != b), 0)
+    near = slice(max(0, at - 200), at + 200)
+    return f"{one.target}: {one.bytes[near]}\n--- anew: {other.bytes[near]}"
 
 
 # --- from request to request ----------------------------------------------------------
@@ -141,7 +153,7 @@ def check_growth(before: Said, now: Said, *, or_ends_early: bool) -> None:
     begin, later = [*_parts(before.request)], [*_parts(now.request)]
     if or_ends_early:
         begin = begin[: len(later)]
-    assert later[: len(begin)] == begin
+    assert later[: len(begin)] == begin, (before.target, begin, later)
     TALLY["requests that began with the one before"] += 1
 
 

@@ -161,6 +161,8 @@ class Conversation:
         sessions = self._managed(self._owner.store, who)
         client = open_client(who)
         await close_client(self.who, self._client)
+        if self._sessions is not self._owner:
+            await self._sessions.aclose()
         self.who, self._sessions, self._client = who, sessions, client
         self._agent = self._made_agent(who)
         self.sent, self.last = None, Bill()

@@ -84,7 +84,7 @@ class Screen:
         self._beside = self._out
         if not is_interactive:  # a pipe gets the answers, and nothing else
             self._beside = _Stream(file=sys.stderr, highlight=False)
-        self._is_mid_line = False
+        self._is_mid_line = self._is_thinking = False
 
     @property
     def is_interactive(self) -> bool:
@@ -98,6 +98,8 @@ class Screen:
 
     def piece(self, text: str) -> None:
         """Show a piece of an answer."""
+        if self._is_thinking:
+            self.end_line()
         text = shown(text)
         if text:
             self._is_mid_line = not text.endswith("\n")
@@ -107,6 +109,7 @@ class Screen:
         """Show a piece of what the model thinks, to somebody who looks."""
         text = shown(text)
         if text and self._is_interactive:
+            self._is_thinking = True
             self._is_mid_line = not text.endswith("\n")
             self._out.out(text, end="", style="dim italic", highlight=False)
 
@@ -114,7 +117,7 @@ class Screen:
         """End the line that an answer stands in."""
         if self._is_mid_line:
             self._out.out("", highlight=False)
-            self._is_mid_line = False
+        self._is_mid_line = self._is_thinking = False
 
     def result(self, text: str) -> None:
         """Show what a command was asked for."""

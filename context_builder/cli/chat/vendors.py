@@ -250,7 +250,7 @@ def _set(variables: Mapping[str, str | None]) -> None:
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _LEAST_SECRET_CHARS = 6
 _SECRET = re.compile(
-    r"(?<=://)[^\s/@]+(?=@)|\b(?:sk|pk|rk|gsk|xai|key)-?[-_][\w*.-]{6,}|\bAIza[\w*-]{6,}|"
+    r"(?<=://)[^\s/@]+(?=@)|\b(?:sk|pk|rk|gsk|xai)[-_][\w*.-]{6,}|\bAIza[\w*-]{6,}|"
     r"(?<=Bearer )\S+"
 )
 """A password in an address, and what looks like a key, also where it is half hidden."""
