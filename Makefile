@@ -11,10 +11,10 @@ CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports check bench profile docs package clean
+.PHONY: help setup demo test lint types imports check bench bench-peers profile docs package clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
 setup: $(STAMP) ## make .venv with everything pinned in constraints.txt
 
@@ -64,6 +64,10 @@ bench: $(STAMP) ## run the benchmarks; ARGS=--quick for a short run
 	@set -e; for name in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \
 	  echo "== $$name"; $(PY) -m benchmarks.$$name $(ARGS); \
 	done
+
+bench-peers: $(STAMP) ## compare with other libraries, each in .venv-peers; ARGS=--quick
+	@$(PY) -m benchmarks.peers.environments
+	@$(PY) -m benchmarks.bench_peers $(ARGS)
 
 profile: $(STAMP) ## show where time and memory go; ARGS="append --quick"
 	@$(PY) -m benchmarks.profiles $(ARGS)

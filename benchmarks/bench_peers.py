@@ -6,8 +6,8 @@
 
 Each peer runs in an environment and a process of its own, over the same seeded
 histories with the same vocabulary; this process gives them their turns. What a peer is
-asked is written in `benchmarks/peers/`, one file a peer. A peer whose environment is not
-there is left out and named. `--publish` writes the tables between the marks in
+asked is written in `benchmarks/peers/`, one file a peer. A peer whose environment is
+not there is left out and named. `--publish` writes the tables between the marks in
 `benchmarks/README.md`, and the plot beside the other pictures of the docs.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,8 +62,6 @@ def chosen(only: Sequence[str] | None) -> tuple[Peer, ...]:
 
 def plan_of(given: argparse.Namespace) -> Plan:
     """Return how much is measured."""
-    from dataclasses import replace  # noqa: PLC0415
-
     return replace(QUICK if given.quick else Plan(), clock=given.clock)
 
 

@@ -8,7 +8,7 @@ from context_builder.collect import SystemPrompt, log_from_dicts, log_to_dicts
 from context_builder.collect.plain import need_list
 from context_builder.compaction import Compacting
 from context_builder.copies import Handout, copy_json
-from context_builder.errors import AdapterError
+from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.feedback import Feedback
 from context_builder.recollection import Recollecting
 
@@ -187,16 +187,30 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
                 what was logged; the same ones again change nothing.
 
         Raises:
-            InvalidItemError: If it is no such log, or of a later version.
+            InvalidItemError: If it is no such log, of a later version, or passes a
+                limit.
         """
         prompt = settings.pop("system_prompt", None)
         tools = settings.pop("tools", None)
         builder = cls(**settings)
-        for entry in log_from_dicts(copy_json(need_list(entries, "entries"))):
-            builder._append(entry)
+        for entry in log_from_dicts(_own(need_list(entries, "entries"))):
+            builder._admit(entry)
         builder._hook_state.loaded = builder.revision
         if prompt is not None:
             builder.add_system_prompt(prompt)
         if tools is not None:
             builder.set_tools(tools)
         return builder
+
+
+def _own(entries: list[Any]) -> Any:
+    """Return entries that nobody else can change.
+
+    Raises:
+        InvalidItemError: If they are nested deeper than anything that is logged.
+    """
+    try:
+        return copy_json(entries)
+    except RecursionError:
+        message = "entries are nested too deep"
+        raise InvalidItemError(message, field="entries") from None

@@ -179,7 +179,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     """
     try:
         read = json.loads(call.arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         message = "the arguments are no JSON object"
         raise ValueError(message) from None
     if not isinstance(read, dict):
@@ -189,7 +189,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
     if unknown:
         message = f"there is no argument {unknown[0]}; there are query, handle, lines"
         raise ValueError(message)
-    return {name: value for name, value in read.items() if value not in {None, ""}}
+    return {name: value for name, value in read.items() if value not in (None, "")}
 
 
 def _lines(said: object) -> tuple[int, int] | None:

@@ -27,7 +27,7 @@ from context_builder.transforms import TargetHooks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from context_builder.settings import RequestOptions, Settings
+    from context_builder.settings import ItemLimits, RequestOptions, Settings
     from context_builder.summarizers import AnySummarizer, SummaryPolicy
     from context_builder.summarizers.desk import SummaryDesk
     from context_builder.tokens import TokenCounter
@@ -78,6 +78,7 @@ class Engine(Intake):
         self._counter = counter
         self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
         self._counts: dict[str, dict[int, int]] = {}
+        self._tried: dict[str, dict[int, int]] = {}
         self._built: TargetKey | None = None
         self._limits_of(TargetKey("openai", model, None))  # fails now, not later
         if system_prompt is not None:
@@ -98,6 +99,10 @@ class Engine(Intake):
     def model(self) -> str | None:
         """The model that requests are for, unless they name another."""
         return self._model
+
+    @property
+    def _item_limits(self) -> ItemLimits:
+        return self._settings.item_limits
 
     @property
     def settings(self) -> Settings:
@@ -273,6 +278,7 @@ class Engine(Intake):
         adapter = adapter_for(key.name)
         counter = self._counter or adapter.counter(key.model)
         counts = self._counts.setdefault(counter.name, {})
+        tried = self._tried.setdefault(counter.name, {})
         return Target(
             key,
             adapter=adapter,
@@ -282,6 +288,7 @@ class Engine(Intake):
                 counter.count,
                 counts,
                 getattr(counter, "count_many", None),
+                tried,
             ),
             limits=self._limits_of(key),
             settings=self._settings,

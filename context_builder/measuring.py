@@ -32,13 +32,14 @@ class SessionRuler:
         count: Callable[[str], int],
         counts: dict[int, int],
         count_many: Callable[[Sequence[str]], Sequence[int]] | None = None,
+        tried: dict[int, int] | None = None,
     ) -> None:
         self._adapter = adapter
         self._model = model
         self._count = count
         self._count_many = count_many
         self._counts = counts
-        self._tried: dict[int, int] = {}
+        self._tried = {} if tried is None else tried
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""

@@ -39,7 +39,10 @@ COMPACTED: Final = "compacted"
 ECHOING_TOOLS: Final = frozenset({"recall", "compact"})
 """Tools that answer with what the session holds anyway."""
 _ECHO = (f"<{RECALLED}", f"<{COMPACTED}")
-_HEAD = re.compile(rf'^<{RECALLED} handle="(i\d+)"[^>\n]* chars="(\d+)-(\d+)"', re.M)
+_HEAD = re.compile(
+    rf'^<{RECALLED} handle="(i\d{{1,18}})"[^>\n]* chars="(\d{{1,18}})-(\d{{1,18}})"',
+    re.M,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,11 +65,13 @@ class Excerpt:
 def is_echo(item: ContextItem) -> bool:
     """Say whether an item is what one of the library's own tools answered.
 
-    A tool of the same name that somebody else wrote answers in another form.
+    A tool of the same name that somebody else wrote answers in another form. What no
+    tool is named for is not ours: else a page that begins like our frames would pass
+    for an answer of ours, and could not be found again.
     """
     return (
         item.role == "tool"
-        and (item.tool_name is None or item.tool_name in ECHOING_TOOLS)
+        and item.tool_name in ECHOING_TOOLS
         and item.text.startswith(_ECHO)
     )
 

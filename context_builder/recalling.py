@@ -79,6 +79,8 @@ class SessionIndex:
         self._archive = Archive()
         self._position = 0
         self._known: dict[str, ContextItem] = {}
+        self._called: dict[str, str] = {}
+        """The tool of each call, the newest of an id: vendors reuse ids."""
         self._users: set[float] = set()
 
     def search(self, log: SessionLog, query: str, *, handle: str | None) -> list[Hit]:
@@ -137,6 +139,7 @@ class SessionIndex:
                 pass
 
     def _add(self, item: ContextItem) -> None:
+        item = self._named(item)
         if is_passing(item) or not item_text(item):
             return
         said = item if item.text == item_text(item) else _as_text(item)
@@ -147,6 +150,15 @@ class SessionIndex:
             self._users.add(number)
         self._archive.see(unit)
         self._archive.add(unit)
+
+    def _named(self, item: ContextItem) -> ContextItem:
+        """Return a result with the name of the tool that was called, if it has none."""
+        for call in item.tool_calls:
+            self._called[call.id] = call.name
+        if item.role != "tool" or item.tool_name is not None:
+            return item
+        name = self._called.get(item.tool_call_id or "")
+        return item if not name else dataclasses.replace(item, tool_name=name)
 
     def _forget_all(self, item_ids: Iterable[str]) -> None:
         for item_id in item_ids:

@@ -12,7 +12,14 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["MOST_TOKENS", "ContextClass", "RequestOptions", "Settings", "Shares"]
+__all__ = [
+    "MOST_TOKENS",
+    "ContextClass",
+    "ItemLimits",
+    "RequestOptions",
+    "Settings",
+    "Shares",
+]
 
 MOST_TOKENS = 10**12
 """No number of tokens is larger: more is a mistake."""
@@ -56,6 +63,34 @@ class Shares(_Settings):
             "history": self.history,
             "background": self.background,
         }
+
+
+class ItemLimits(_Settings):
+    """How much may come in. More is refused at the door, whole, and nothing is cut.
+
+    The defaults are far above what a request can hold: they stop what would exhaust the
+    memory or the time of the program, not what is merely long.
+    """
+
+    max_text_chars: int = Field(default=10_000_000, gt=0)
+    """Characters of one item: its text, its calls, its reasoning and its data; also of
+    all tool definitions together."""
+    max_media_chars: int = Field(default=100_000_000, gt=0)
+    """Characters of base64 in the pictures, files and sounds of one item."""
+    max_parts: int = Field(default=10_000, gt=0)
+    """Parts, calls and pieces of reasoning of one item, together."""
+    max_name_chars: int = Field(default=65_536, gt=0)
+    """Characters of an id, of a name, of a source or of a cache key."""
+    max_data_values: int = Field(default=1_000_000, gt=0)
+    """Values, keys included, in one piece of data: metadata, vendor marks, a tool."""
+    max_nesting: int = Field(default=200, gt=0, le=200)
+    """Levels of objects and lists within each other in such data."""
+    max_items: int = Field(default=1_000_000, gt=0)
+    """Items that a session takes in, those that left or were taken out included."""
+    max_tools: int = Field(default=10_000, gt=0)
+    """Tool definitions."""
+    max_stream_pieces: int = Field(default=1_000_000, gt=0)
+    """Pieces of one streamed answer; what came until then is kept."""
 
 
 class Settings(_Settings):
@@ -116,6 +151,8 @@ class Settings(_Settings):
     a preview and a handle until they do; None: no such limit."""
     preview_chars: int = Field(default=2_000, ge=0)
     """How much of a result such a preview shows."""
+    item_limits: ItemLimits = ItemLimits()
+    """How large and how many the things may be that come in."""
 
     @property
     def has_window(self) -> bool:

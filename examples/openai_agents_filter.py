@@ -26,8 +26,8 @@ BUDGET_TOKENS = 4_000
 class FittedInput:
     """Keeps one run of turns in a session, and hands out what fits.
 
-    The SDK gives the whole input before each call, and keeps it whole: only what came in
-    since the last call is new.
+    The SDK gives the whole input before each call, and keeps it whole: only what came
+    in since the last call is new.
     """
 
     def __init__(self, ctx: ContextBuilder) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Terminal", "chat", "command", "store_in", "surroundings", "terminal"]
 
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>])")
-_MOST_SECONDS = 60
+_MOST_SECONDS = 30
 
 
 def store_in(folder: Path) -> tuple[str, str]:
@@ -90,8 +90,9 @@ class Terminal:
 
     def end(self) -> int:
         """Read to the end; return the exit code."""
+        deadline = time.monotonic() + _MOST_SECONDS
         while self._read():
-            pass
+            assert time.monotonic() < deadline, f"it goes on: {self.text!r}"
         return self.process.wait(_MOST_SECONDS)
 
     def _read(self) -> bool:

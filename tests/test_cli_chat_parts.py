@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import subprocess
-import threading
 import time
 import unicodedata
 from pathlib import Path
@@ -27,10 +23,7 @@ from context_builder.cli.chat.screen import Screen, shown
 from context_builder.cli.chat.tools import demo_tools
 from context_builder.cli.chat.vendors import Answerer
 from context_builder.items import ContextItem
-from tests.agent.vendors import Says, ScriptedServer
-from tests.chatting import command, surroundings
-from tests.test_cli_chat import no_keys, texts
-from tests.test_cli_chat_vendors import options
+from tests.test_cli_chat import no_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -279,80 +272,3 @@ async def test_a_cancelled_turn_leaves_the_session_whole() -> None:
         said = [one.text for one in await chat.said() if one.is_spoken]
         assert said == ["count", "and now?"]
         await chat.close()
-
-
-# --- Ctrl-C in a pipe
-
-
-@pytest.fixture
-def held() -> threading.Event:
-    """Give what the server waits for."""
-    return threading.Event()
-
-
-def _piped(folder: Path, server: ScriptedServer) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        command(folder, *options(server), "--session", "s"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=surroundings(),
-    )
-
-
-def test_ctrl_c_stops_an_answer_in_a_pipe(
-    held: threading.Event, tmp_path: Path
-) -> None:
-    """The next line is answered; that one failed is in the exit code."""
-    with ScriptedServer() as server:
-        server.play(Says("One two.", hold=held), Says("Fine."))
-        process = _piped(tmp_path, server)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"count\n")
-        process.stdin.flush()
-        os.read(process.stdout.fileno(), 3)
-        process.send_signal(signal.SIGINT)
-        held.set()
-        out, err = process.communicate(b"and now?\n", timeout=60)
-        assert server.refused == []
-    assert out.endswith(b"Fine.\n")
-    assert b"stopped; what was said so far is kept" in err
-    assert process.returncode == 1
-    assert [role for role, _ in texts(tmp_path)] == [
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-    ]
-
-
-def test_ctrl_c_ends_a_pipe_that_waits(tmp_path: Path) -> None:
-    """As a shell expects it; what was said is kept."""
-    with ScriptedServer() as server:
-        process = _piped(tmp_path, server)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(b"hello\n")
-        process.stdin.flush()
-        assert process.stdout.readline() == b"Done.\n"
-        time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-        process.communicate()
-    assert texts(tmp_path) == [("user", "hello"), ("assistant", "Done.")]
-
-
-def test_a_reader_that_goes_away_ends_it(tmp_path: Path) -> None:
-    """Without a trace of Python's; the session is whole."""
-    words = command(tmp_path, "--offline", "--session", "s")
-    done = subprocess.run(
-        ["bash", "-c", 'yes hello | head -50 | "$@" | head -1', "-", *words],
-        capture_output=True,
-        check=False,
-        env=surroundings(),
-        timeout=120,
-    )
-    assert done.stdout == b"[offline] You said: hello\n"
-    assert b"Traceback" not in done.stderr
-    assert texts(tmp_path)[0] == ("user", "hello")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,8 +18,7 @@ from context_builder.cli.chat.vendors import (
     without_secrets,
 )
 from tests.agent.vendors import MODELS, Says, ScriptedServer
-from tests.chatting import chat, terminal
-from tests.chatting import surroundings as surroundings_of
+from tests.chatting import chat
 from tests.test_cli_chat import LONG, no_keys, texts
 
 if TYPE_CHECKING:
@@ -256,85 +254,6 @@ def test_why_an_answer_ended_early_is_told(
     assert said in done.stderr
     assert done.stdout.split("\n")[-2] == "Done."
     assert server.refused == []
-
-
-# --- A terminal
-
-
-def test_ctrl_c_stops_the_answer_and_leaves_the_session_whole(
-    server: ScriptedServer, tmp_path: Path
-) -> None:
-    """What was said so far is kept; the next turn is accepted; Ctrl-D ends it."""
-    held = threading.Event()
-    server.play(Says("One two three.", hold=held), Says("Go on, then."), Says("Again."))
-    arguments = [*options(server), "--session", "s"]
-    with terminal(tmp_path, *arguments, env=surroundings_of(NO_COLOR="1")) as one:
-        one.wait_for("gpt-4o>")
-        one.press("count 数\r")
-        one.wait_for("One two three.")
-        one.press("\x03")
-        one.wait_for("stopped; what was said so far is kept")
-        held.set()
-        one.wait_for("gpt-4o>")
-        one.press("\x03")  # nothing is running: it ends nothing
-        one.wait_for("Ctrl-D ends the chat")
-        one.wait_for("gpt-4o>")
-        one.press("and now?\r")
-        one.wait_for("Go on, then.")
-        one.wait_for("of 89,600 tokens, 20% from the cache")
-        one.wait_for("gpt-4o>")
-        one.press("/con\t")
-        one.wait_for("/con")
-        one.wait_for("text")  # it was completed
-        one.press("\r")
-        one.wait_for("0 of 4 items not whole")
-        one.wait_for("gpt-4o>")
-        one.press("/retry\r")
-        one.wait_for("Again.")
-        one.wait_for("gpt-4o>")
-        one.press("\x04")
-        assert one.end() == 0
-    assert server.refused == []
-    assert texts(tmp_path) == [
-        ("user", "count 数"),
-        ("assistant", "One two three."),
-        ("user", "and now?"),
-        ("assistant", "Again."),
-    ]
-
-
-def test_a_terminal_calls_back_what_was_said(tmp_path: Path) -> None:
-    """Behind the arrow up, also from an earlier run; Alt-Enter begins another line."""
-    chat(tmp_path, "--offline", lines="first words\n")
-    with terminal(tmp_path, "--offline", "--session", "s") as one:
-        one.wait_for("1 message of yours so far")
-        one.wait_for("(scripted)>")
-        one.press("\x1b[A\r")
-        one.wait_for('The user said: "first words"')
-        one.wait_for("(scripted)>")
-        one.press("two\x1b\rlines\r")
-        one.wait_for("[offline]")
-        one.wait_for("(scripted)>")
-        one.press("/quit\r")
-        assert one.end() == 0
-    assert [text for role, text in texts(tmp_path) if role == "user"] == [
-        "first words",
-        "first words",
-        "two\nlines",
-    ]
-
-
-def test_a_dumb_terminal_gets_plain_text(tmp_path: Path) -> None:
-    """Nothing that it would show as rubbish."""
-    env = surroundings_of(TERM="dumb", NO_COLOR="1")
-    with terminal(tmp_path, "--offline", "--session", "s", env=env) as one:
-        one.wait_for("(scripted)>")
-        one.press("你好\r")
-        one.wait_for("[offline] You said: 你好")
-        one.wait_for("(scripted)>")
-        one.press("\x04")
-        assert one.end() == 0
-        assert b"\x1b" not in one.raw
 
 
 # --- Keys

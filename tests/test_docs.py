@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import BaseModel
 
 from context_builder import (
     ContextBuilder,
@@ -20,10 +21,10 @@ from context_builder import (
 )
 from context_builder.cli.commands import app
 from context_builder.render import adapter_names, validate
+from context_builder.settings import ItemLimits
 from tests.render.sdk_types import MODELS
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from tests.test_readme import PAGES, WRITTEN, blocks_of
+from tests.written import filled
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -49,12 +50,11 @@ def said(default: object) -> str:
     """Say a default as the pages do."""
     if default is None:
         return "none"
-    return (
-        f"`{type(default).__name__}()`" if isinstance(default, Shares) else str(default)
-    )
+    is_settings = isinstance(default, BaseModel)
+    return f"`{type(default).__name__}()`" if is_settings else str(default)
 
 
-@pytest.mark.parametrize("model", [Settings, Shares, RequestOptions])
+@pytest.mark.parametrize("model", [Settings, ItemLimits, Shares, RequestOptions])
 def test_every_setting_is_listed_with_its_default(model: type[BaseModel]) -> None:
     """Name by name, in the order of the code, with default and unit."""
     rows = rows_of(section(page("settings.md"), model.__name__))
@@ -103,7 +103,7 @@ def test_every_row_of_the_checklist_is_done_or_said_to_come_later() -> None:
     known = _test_names()
     rows = rows_of(page("features.md"))
     assert len({row[0] for row in rows}) == len(rows)
-    for number, _, where, test, status in rows:
+    for number, _, where, test, shown, status in rows:
         name = test.strip("`")
         if status == "later":
             assert not name, f"{number} has a test: is it done?"
@@ -112,6 +112,7 @@ def test_every_row_of_the_checklist_is_done_or_said_to_come_later() -> None:
             assert name in known, f"{number}: there is no test {name}"
             assert name.startswith(f"test_{number.lower()}_")
             assert where
+            assert re.fullmatch(r"\[\w+\]\([\w.]+\.md(#[\w-]+)?\)", shown), number
 
 
 def test_no_row_of_the_checklist_is_missing() -> None:
@@ -130,10 +131,36 @@ def test_every_row_that_a_test_shows_is_done() -> None:
 
 
 def test_every_target_is_in_the_readme() -> None:
-    """In its table of targets."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    cells = [row[0] for row in rows_of(section(readme, "Targets"))]
-    assert sorted(re.findall(r"`([^`]+)`", " ".join(cells))) == list(adapter_names())
+    """In its table of targets, and in the Chinese one."""
+    for name, heading in (("README.md", "Adapters"), ("README.zh-CN.md", "适配器")):
+        readme = (ROOT / name).read_text(encoding="utf-8")
+        cells = " ".join(row[0] for row in rows_of(section(readme, heading)))
+        assert sorted(re.findall(r"`([^`]+)`", cells)) == list(adapter_names())
+
+
+@pytest.mark.parametrize(
+    ("name", "heading", "nothing"),
+    [("README.md", "Tuning", "none"), ("README.zh-CN.md", "调整", "无")],
+)
+def test_the_defaults_in_the_readme_are_those_of_the_code(
+    name: str, heading: str, nothing: str
+) -> None:
+    """Number by number."""
+    fields = Settings.model_fields
+    text = section((ROOT / name).read_text(encoding="utf-8"), heading)
+    seen = 0
+    for names, default, *_ in rows_of(text):
+        listed = [one for one in re.findall(r"`(\w+)`", names) if one in fields]
+        values = default.split(", ")
+        if isinstance(getattr(Settings(), listed[0] if listed else "", None), Shares):
+            parts = list(Shares().by_class().values())
+            assert values[0] == " / ".join(f"{100 * part:g}" for part in parts) + " %"
+            continue
+        for place, one in enumerate(listed):
+            real, value = fields[one].default, values[min(place, len(values) - 1)]
+            assert value == nothing if real is None else float(value) == real, one
+            seen += 1
+    assert seen >= 4
 
 
 def test_every_command_has_an_example() -> None:
@@ -164,6 +191,81 @@ def test_f30_changing_the_vendor_changes_one_argument(target: str) -> None:
     model = MODELS[target]
     assert validate(ctx.request(target, model=model), target) == []
     assert ctx.explain(target, model=model).removed == ()
+
+
+PUBLIC = (
+    "context_builder",
+    "context_builder.agent",
+    "context_builder.sessions",
+    "context_builder.testing",
+    "context_builder.web",
+)
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """What the page names is there, and what is public is on the page."""
+    listed = re.findall(r"^::: (\S+)$", page("api.md"), re.M)
+    assert len(set(listed)) == len(listed)
+    for path in listed:
+        home, _, name = path.rpartition(".")
+        assert hasattr(importlib.import_module(home), name), path
+    for home in PUBLIC:
+        for name in importlib.import_module(home).__all__:
+            assert {f"{home}.{name}", f"context_builder.{name}"} & set(listed), name
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
+def test_what_is_taken_from_the_code_is_as_it_is_there(path: Path) -> None:
+    """Modules, layers, targets of make; `python -m tests.test_readme` writes them."""
+    text = path.read_text(encoding="utf-8")
+    assert filled(text) == text
+
+
+def test_the_architecture_names_every_module() -> None:
+    """Of the package, and of each tier."""
+    text = page("architecture.md")
+    for folder in (".", "decide", "collect", "render"):
+        assert f"<!-- modules: {folder} -->" in text
+    for name in re.findall(r"`((?:collect|decide|render)/\w+\.py)`", text):
+        assert (ROOT / "context_builder" / name).exists(), name
+
+
+def test_what_is_cut_from_an_example_is_in_it() -> None:
+    """Line by line, as it stands there."""
+    cut = [
+        block
+        for block in blocks_of(DOCS / "frameworks.md")
+        if block.name.startswith("examples/")
+    ]
+    for block in cut:
+        source = (ROOT / block.name).read_text(encoding="utf-8")
+        assert f"\n{block.text}\n" in source, block.id
+    examples = {path.name for path in (ROOT / "examples").glob("*.py")}
+    assert {Path(block.name).name for block in cut} == examples
+
+
+def test_every_case_is_answered_in_the_questions() -> None:
+    """Each report behind a case is a question that somebody had."""
+    cases = {path.name[:3] for path in (ROOT / "tests/data/cases").glob("d*.json")}
+    asked = re.findall(r"^\*(d[\d, d]+)\.\* ", page("faq.md"), re.M)
+    assert cases == set(", ".join(asked).split(", "))
+
+
+def test_lists_begin_behind_an_empty_line() -> None:
+    """Else they are a paragraph in the site, though a list where the file is shown."""
+    for path in PAGES:
+        text = re.sub(
+            r"^ *```.*?^ *```",
+            "```",
+            path.read_text(encoding="utf-8"),
+            flags=re.M | re.S,
+        )
+        before = ""
+        for line in text.split("\n"):
+            item = re.match(r"([-*]|\d+\.) ", line)
+            fine = not before.strip() or re.match(r"([-*]|\d+\.) | +\S", before)
+            assert not item or fine, f"{path.name}: {line}"
+            before = line
 
 
 def test_every_page_is_in_the_index() -> None:

@@ -6,8 +6,9 @@ Blocks of a page run from top to bottom in one namespace and one folder:
 - `json NAME`, `jsonl NAME` and `text NAME` are written to a file of that name;
 - `console` holds commands behind `$ `, each followed by its output.
 
-A line `...` in an output stands for any lines. `python -m tests.test_readme` writes the
-outputs that blocks really have into the pages.
+A line `...` in an output stands for any lines. README.zh-CN.md has the blocks of
+README.md. `python -m tests.test_readme` writes the outputs that blocks really have into
+the pages, and what pages take from the code (see `tests.written`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,16 @@ import pytest
 from typer.testing import CliRunner
 
 from context_builder.cli.commands import app
+from tests.written import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
+WRITTEN = (*PAGES, ROOT / "CONTRIBUTING.md")
+"""Pages with parts that are taken from the code."""
 
 COMPILED_ONLY = {
     ("README.md", "from openai import OpenAI"): "asks a model",
@@ -229,7 +234,13 @@ def _anchors(page: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_chinese_readme_has_the_same_examples() -> None:
+    """Block by block, the outputs as well."""
+    blocks = [[block.text for block in blocks_of(page)] for page in (README, CHINESE)]
+    assert blocks[0] == blocks[1]
+
+
+@pytest.mark.parametrize("page", [*PAGES, CHINESE], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     """Every link between pages has its file, and its heading."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
@@ -254,6 +265,14 @@ def _rewrite(page: Path) -> None:
     page.write_text("\n".join(line.rstrip() for line in lines), encoding="utf-8")
 
 
+def _translate() -> None:
+    """Put the blocks of README.md into the Chinese one."""
+    fenced = re.compile(r"^```.*?^```$", re.M | re.S)
+    blocks = iter(fenced.findall(README.read_text(encoding="utf-8")))
+    text = CHINESE.read_text(encoding="utf-8")
+    CHINESE.write_text(fenced.sub(lambda _: next(blocks), text), encoding="utf-8")
+
+
 def main() -> None:
     """Write the real outputs into the pages named, or into all."""
     names = sys.argv[1:]
@@ -262,6 +281,10 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder, working_folder(Path(folder)):
             _rewrite(page)
+    for page in WRITTEN:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(filled(text), encoding="utf-8")
+    _translate()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ A part stands between `<!-- KIND: ARGUMENT -->` and `<!-- end -->`:
 
 - `modules: FOLDER` is a table of a package's modules, with the first line of each;
 - `layers` is who may import whom, from `pyproject.toml`;
-- `source: FILE NAME` is a value or a function as it stands in the code.
+- `source: FILE NAME` is a value or a function as it stands in the code;
+- `targets` is what `make help` lists.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ __all__ = ["ROOT", "filled", "modules_of"]
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "context_builder"
-_PART = re.compile(r"(<!-- (?!end)(\w+)(?:: ([^>]*?))? -->\n)(.*?)(?=<!-- end -->)", re.S)
+_PART = re.compile(
+    r"(<!-- (?!end)(\w+)(?:: ([^>]*?))? -->\n)(.*?)(?=<!-- end -->)", re.S
+)
 
 
 def filled(text: str) -> str:
@@ -34,6 +37,8 @@ def _written(kind: str, argument: str) -> str:
             return _layers()
         case "source":
             return _source(*argument.split())
+        case "targets":
+            return _targets()
         case _:
             msg = f"there is no part {kind!r}"
             raise ValueError(msg)
@@ -82,3 +87,10 @@ def _source(file: str, name: str) -> str:
             return f"\n```py\n{code}\n```\n\n"
     msg = f"{file} has no {name}"
     raise ValueError(msg)
+
+
+def _targets() -> str:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    found = re.findall(r"^([a-z-]+):.*?## (.*)", makefile, re.M)
+    rows = [f"| `make {name}` | {text.replace('|', 'or')} |" for name, text in found]
+    return "\n".join(["", "| target | does |", "| --- | --- |", *rows, "", ""])

@@ -31,7 +31,7 @@ _LOOP = asyncio.new_event_loop()
 _CLIENT = OpenAIChatCompletionClient(model="gpt-4o", api_key="none")
 
 
-def _taken(message: Message) -> Any:  # noqa: ANN401 - one of four types
+def _taken(message: Message) -> Any:
     match message["role"]:
         case "user":
             return UserMessage(content=message["content"], source="user")
@@ -50,7 +50,7 @@ def _taken(message: Message) -> Any:  # noqa: ANN401 - one of four types
     return AssistantMessage(content=calls or message["content"], source="assistant")
 
 
-def _shown(message: Any) -> list[Message]:  # noqa: ANN401 - one of four types
+def _shown(message: Any) -> list[Message]:
     match message:
         case SystemMessage():
             return [{"role": "system", "content": message.content}]

@@ -46,7 +46,7 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "llamaindex": ("llama-index-core==0.14.25", "tiktoken==0.14.0"),
     "autogen": ("autogen-core==0.7.5", "autogen-ext[openai]==0.7.5"),
     "agentframework": ("agent-framework-core==1.23.0", "tiktoken==0.14.0"),
-    "promptpoet": ("prompt-poet==0.0.52", "tiktoken==0.14.0"),
+    "promptpoet": ("prompt-poet==0.0.52",),
     "haystack": ("haystack-ai==3.4.1", "tiktoken==0.14.0"),
     "harness": ("pydantic-ai-harness==0.62.0", "tiktoken==0.14.0"),
 }
@@ -147,7 +147,7 @@ PEERS = (
         "",
         "haystack",
         ("haystack-ai", "tiktoken"),
-        "`SlidingWindowCompactor`",
+        "`CompactionHook` with `SlidingWindowCompactor`",
     ),
     Peer(
         "pydantic-ai-harness",
@@ -155,7 +155,7 @@ PEERS = (
         "",
         "harness",
         ("pydantic-ai-harness", "pydantic-ai-slim", "tiktoken"),
-        "`SlidingWindow`",
+        "`SlidingWindowCompaction`",
     ),
 )
 """In the order of the tables: the library, the floors, R, and the others."""

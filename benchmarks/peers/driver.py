@@ -63,7 +63,7 @@ class WorkerProcess:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def ask(self, task: str, within_seconds: float, **given: Any) -> dict[str, Any]:  # noqa: ANN401 - what a task takes, as JSON
+    def ask(self, task: str, within_seconds: float, **given: Any) -> dict[str, Any]:
         """Have a task done.
 
         Raises:
@@ -144,9 +144,7 @@ class WorkerProcess:
         return answer
 
 
-def _read(
-    process: subprocess.Popen[str], answers: queue.Queue[str | None]
-) -> None:
+def _read(process: subprocess.Popen[str], answers: queue.Queue[str | None]) -> None:
     """Hand on what a worker says; None when it says no more."""
     try:
         for line in process.stdout or ():

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["open_session"]
 
-_KINDS = {"eager": EagerFloor, "lazy": LazyFloor}
+_KINDS: dict[str, type[EagerFloor | LazyFloor]] = {
+    "eager": EagerFloor,
+    "lazy": LazyFloor,
+}
 
 
 class _Floor:

@@ -82,7 +82,7 @@ def judge(
 
 
 class _Sizes:
-    """Counts each message once: requests that follow one another are nearly the same."""
+    """Counts each message once: one request is nearly the same as the next."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
@@ -143,9 +143,7 @@ def _user(messages: Sequence[Message], seen: Sequence[Message]) -> bool:
 def _order(messages: Sequence[Message], seen: Sequence[Message]) -> bool:
     """What is there from the history stands in its order, and only once."""
     places = {_mark(message): place for place, message in enumerate(seen)}
-    shown = [
-        places[mark] for message in messages if (mark := _mark(message)) in places
-    ]
+    shown = [places[mark] for message in messages if (mark := _mark(message)) in places]
     return shown == sorted(set(shown))
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BEGIN", "END", "placed", "publish"]
 
-BEGIN = "<!-- peers: written by bench_peers --publish -->"
-END = "<!-- peers: end -->"
+BEGIN = "<!-- bench_peers writes from here -->"
+END = "<!-- bench_peers writes until here -->"
 _PICTURE = "docs/images/peers.png"
 _FIGURES = "benchmarks/peers/figures.json"
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.generate import conversation
+from benchmarks.peers.catalogue import Peer
 from benchmarks.peers.driver import (
     START_SECONDS,
     PeerFailedError,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from benchmarks.peers.catalogue import Peer
 
 __all__ = ["Figure", "Plan", "Results", "run"]
 
@@ -42,6 +42,9 @@ class Plan:
     warm_rounds: int = 20
     steps_a_round: int = 20
     """Messages appended before the next peer has its turn."""
+    warm_up: int = 20
+    """Messages appended before that: after a load, some do work once that was put off.
+    The slowest of these steps is told apart."""
     rebuilds: int = 200
     box_seconds: float = 60.0
     """How long a peer may take for one answer: a load, or a round of steps."""
@@ -62,6 +65,7 @@ QUICK = Plan(
     cold_rounds=2,
     warm_rounds=4,
     steps_a_round=10,
+    warm_up=8,
     rebuilds=20,
     box_seconds=15.0,
     share_seconds=3.0,
@@ -76,11 +80,20 @@ QUICK = Plan(
 class Figure:
     """What was measured of one peer at one task and length."""
 
-    taken: list[float] = field(default_factory=list)
-    """Seconds of each time."""
+    wall: list[float] = field(default_factory=list)
+    """Seconds of each time, by the clock."""
+    cpu: list[float] = field(default_factory=list)
+    """Seconds of the processor, all threads together, of the same."""
+    clock: str = "wall"
+    """Which of the two the tables tell."""
     is_over: bool = False
     """Its time was over, so there may be fewer, or none."""
     problem: str = ""
+
+    @property
+    def taken(self) -> list[float]:
+        """Seconds of each time, by the clock that was chosen."""
+        return self.cpu if self.clock == "cpu" else self.wall
 
     @property
     def p50(self) -> float:
@@ -111,7 +124,7 @@ class Results:
     figures: dict[str, dict[str, dict[int, Figure]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(dict))
     )
-    """By task (`cold`, `warm`, `rebuild`, `view`), peer and length."""
+    """By task (`cold`, `first`, `warm`, `rebuild`, `view`), peer and length."""
     memory: dict[str, float] = field(default_factory=dict)
     """Bytes a session beyond its texts, by peer."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
@@ -138,7 +151,9 @@ class Results:
 class _Run:
     """Workers, and what they found so far."""
 
-    def __init__(self, plan: Plan, results: Results, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, plan: Plan, results: Results, say: Callable[[str], None]
+    ) -> None:
         self.plan = plan
         self.results = results
         self.workers: list[WorkerProcess] = []
@@ -146,22 +161,22 @@ class _Run:
 
     def figure(self, task: str, worker: WorkerProcess, length: int) -> Figure:
         by_length = self.results.figures[task][worker.peer.name]
-        return by_length.setdefault(length, Figure())
+        return by_length.setdefault(length, Figure(clock=self.plan.clock))
 
     def measure(
-        self, task: str, worker: WorkerProcess, length: int, **given: Any
+        self, task: str, worker: WorkerProcess, length: int, given: dict[str, Any]
     ) -> None:
         """Have a task done once more, unless its time is over or it failed."""
-        name = {"view": "rebuild"}.get(task, task)
+        name = {"view": "rebuild", "first": "warm"}.get(task, task)
         figure = self.figure(task, worker, length)
         if figure.is_over or figure.problem:
             return
-        left = self.plan.share_seconds - sum(figure.taken)
+        left = self.plan.share_seconds - sum(figure.wall)
         if left <= 0 or (task != "cold" and not worker.is_running):
             figure.is_over = True
             return
         if task != "cold":
-            given["box_seconds"] = left
+            given = {**given, "box_seconds": left}
         # What is not timed takes time too: making the messages anew.
         within = self.plan.box_seconds + 1 + length / 2_000
         try:
@@ -171,33 +186,36 @@ class _Run:
         except PeerFailedError as error:
             figure.problem = str(error)
         else:
-            figure.taken += answer[self.plan.clock]
+            figure.wall += answer["wall"]
+            figure.cpu += answer["cpu"]
 
     def cold(self, length: int) -> None:
         """Time loading a history at once and building."""
         for round_number in range(self.plan.cold_rounds):
             for worker in turned(self.workers, round_number):
-                self.measure("cold", worker, length, length=length)
+                self.measure("cold", worker, length, {"length": length})
 
     def warm(self, length: int) -> None:
         """Time appending a message and building, and building once more."""
         ready = [worker for worker in self.workers if self.opened(worker, length)]
+        for worker in ready:
+            self.measure("first", worker, length, {"count": self.plan.warm_up})
         count = self.plan.steps_a_round
         for round_number in range(self.plan.warm_rounds):
             for worker in turned(ready, round_number):
-                self.measure("warm", worker, length, count=count)
-        for worker in turned(ready, 1):
-            self.measure("rebuild", worker, length, count=self.plan.rebuilds)
+                self.measure("warm", worker, length, {"count": count})
+        again = {"count": self.plan.rebuilds}
+        for worker in ready:
+            self.measure("rebuild", worker, length, again)
         for worker in ready:
             if worker.peer.has_view:
-                count = self.plan.rebuilds
-                self.measure("view", worker, length, count=count, door="view")
+                self.measure("view", worker, length, {**again, "door": "view"})
 
     def opened(self, worker: WorkerProcess, length: int) -> bool:
         """Open a session, unless the load alone took too long."""
         before = self.results.figures["cold"][worker.peer.name].get(length, Figure())
         figure = self.figure("warm", worker, length)
-        figure.problem, figure.is_over = before.problem, not before.taken
+        figure.problem, figure.is_over = before.problem, not before.wall
         if figure.problem or figure.is_over:
             again = self.figure("rebuild", worker, length)
             again.problem, again.is_over = figure.problem, figure.is_over
@@ -236,7 +254,7 @@ class _Run:
                     START_SECONDS,
                     length=plan.judged_length,
                     steps=plan.judged_steps,
-                    box_seconds=4 * plan.box_seconds,
+                    box_seconds=plan.box_seconds,
                 )
             except (PeerTooSlowError, PeerFailedError) as error:
                 self.say(f"judged: {error}")
@@ -262,7 +280,8 @@ def run(
 ) -> Results:
     """Measure and judge the peers whose environments are there."""
     longest = max(*plan.lengths, plan.judged_length)
-    extra = max(plan.warm_rounds * plan.steps_a_round, plan.judged_steps)
+    steps = plan.warm_up + plan.warm_rounds * plan.steps_a_round
+    extra = max(steps, plan.judged_steps)
     history = conversation(longest + extra)
     lines = [json.dumps(message, ensure_ascii=False) for message in history]
     results = Results(plan, tuple(peers))

@@ -31,11 +31,11 @@ class Session(Protocol):
         """Take in messages. Timed."""
         ...
 
-    def build(self) -> Any:  # noqa: ANN401 - each peer has types of its own
+    def build(self) -> Any:
         """Return what shall be sent, in the peer's own types. Timed."""
         ...
 
-    def shown(self, built: Any) -> list[Message]:  # noqa: ANN401 - as above
+    def shown(self, built: Any) -> list[Message]:
         """Return what was built as Chat Completions messages. Not timed."""
         ...
 

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from context_builder.agent.calls import Returned, Toolbox, not_run
+from context_builder.agent.calls import Returned, Toolbox, failed, not_run
 from context_builder.agent.events import (
     AgentEvent,
     RequestSent,
@@ -206,13 +206,19 @@ class Turn:
         self._add_result(self._open[index], self._ended[index])
 
     def _add_result(self, call: ToolCall, result: Returned) -> None:
-        item = self.ctx.add_tool_result(
+        try:
+            item = self._added(call, result)
+        except InvalidItemError as error:  # too large for the session
+            item = self._added(call, failed(call, error))
+        self._item_ids.append(item.id)
+
+    def _added(self, call: ToolCall, result: Returned) -> ContextItem:
+        return self.ctx.add_tool_result(
             call.name,
             result.content,
             tool_call_id=call.id or None,
             is_error=result.is_error,
         )
-        self._item_ids.append(item.id)
 
     def _refuse(self, calls: tuple[ToolCall, ...], why: str) -> None:
         """Answer calls that are not made, so that the session stays whole."""
@@ -244,7 +250,8 @@ class Turn:
             }
         )
         if usage.input_tokens > 0:
-            self.ctx.record_usage(usage)
+            with contextlib.suppress(InvalidItemError):  # a bill that nobody could pay
+                self.ctx.record_usage(usage)
         self.emit(
             UsageReported(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
         )

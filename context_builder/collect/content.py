@@ -183,7 +183,7 @@ def _from_source(source: Mapping[str, Any]) -> dict[str, Any]:
         case "file":
             return {"file_id": source["file_id"]}
         case other:
-            msg = f"a known source type (found {other!r})"
+            msg = f"a known source type (found {quoted(other)})"
             raise KeyError(msg)
 
 

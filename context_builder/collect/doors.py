@@ -141,8 +141,9 @@ def result_item(tool_name: str | None, result: object, **fields: Any) -> Context
     fields["tool_call_id"] = (
         fields.get("tool_call_id") or None
     )  # some vendors have none
+    name = tool_name or None  # a broken call may have none: its result is no worse
     return check_item(
-        _item("tool", content, tool_name=tool_name, source="tool_result", **fields)
+        _item("tool", content, tool_name=name, source="tool_result", **fields)
     )
 
 
@@ -156,7 +157,7 @@ def edited_item(item: ContextItem, changes: Mapping[str, Any]) -> ContextItem:
     for name in changes:
         if name not in _EDITABLE:
             known = ", ".join(sorted(_EDITABLE))
-            message = f"{name} cannot be edited; editable are {known}"
+            message = f"{quoted(name)} cannot be edited; editable are {known}"
             raise InvalidItemError(message, field=name, value=changes[name])
     edited = dict(changes)
     if "content" in edited:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from context_builder.collect.imports.openai_chat import read_tool
+from context_builder.collect.checks import check_item
+from context_builder.collect.imports import read_tools
 from context_builder.collect.plain import (
     need_list,
     need_text,
     need_tokens,
-    plain_json,
     wrong,
 )
 from context_builder.errors import InvalidItemError
@@ -141,6 +141,9 @@ def entry_from_dict(data: Mapping[str, Any]) -> LogEntry:
     except KeyError as error:
         message = f"a log entry lacks {error}"
         raise InvalidItemError(message, field="entry") from None
+    except RecursionError:
+        message = "a log entry is nested too deep"
+        raise InvalidItemError(message, field="entry") from None
     except (TypeError, AttributeError):
         message = "a log entry is not an object"
         raise InvalidItemError(message, field="entry") from None
@@ -163,8 +166,7 @@ def _read_entry(  # noqa: C901, PLR0911, PLR0912  a case a kind
             item = data["item"]
             return SystemSet(None if item is None else _read_item(item))
         case "tools":
-            tools = need_list(plain_json(data["tools"], "tools"), "tools")
-            return ToolsSet(tuple(map(read_tool, tools, range(len(tools)))))
+            return ToolsSet(read_tools(data["tools"]))
         case "edit":
             return ItemEdited(_read_item(data["item"]))
         case "remove":
@@ -209,7 +211,7 @@ def _read_item(data: Mapping[str, Any], ids: re.Pattern[str] = _ID) -> ContextIt
     known = {name: value for name, value in data.items() if name in _KNOWN_FIELDS}
     if "id" in known:
         _read_id(known["id"], "id", ids)
-    return _ITEM.validate_python(known)
+    return check_item(_ITEM.validate_python(known))
 
 
 def _read_id(value: object, field: str, ids: re.Pattern[str] = _ID) -> str:

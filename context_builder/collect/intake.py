@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from context_builder.collect.bounds import bounded_list, refuse
 from context_builder.collect.content import as_mapping
 from context_builder.collect.doors import (
     assistant_item,
@@ -240,7 +241,8 @@ class Intake(Recorder):
         """
         if isinstance(messages, Mapping):
             return self._extend_whole(read_request(messages, format=format))
-        read = read_messages(messages, format=format)
+        listed = bounded_list(messages, "messages", self._item_limits)
+        read = read_messages(listed, format=format)
         return self.add_turn([item for item in read if not is_void(item)])
 
     def _extend_whole(self, request: Imported) -> tuple[ContextItem, ...]:
@@ -275,9 +277,12 @@ class Intake(Recorder):
         if as_mapping(response) is not None or not isinstance(response, Iterator):
             return self._add_reply(response, model)
         pieces: list[object] = []
+        limits = self._item_limits
         try:
             for piece in response:
-                pieces.append(piece)  # noqa: PERF402  what came must stay when it raises
+                if len(pieces) >= limits.max_stream_pieces:
+                    refuse("response", "pieces", limits, "max_stream_pieces")
+                pieces.append(piece)
         except BaseException:
             if pieces:
                 self._add_reply(pieces, model)

@@ -76,6 +76,11 @@ class SessionLog:
         """All items that ever came in, whole and in order, in their latest version."""
         return tuple(self._items)
 
+    @property
+    def item_count(self) -> int:
+        """How many items ever came in."""
+        return len(self._items)
+
     def since(self, position: int) -> list[LogEntry]:
         """Return the entries from `position` on, in order."""
         return self._entries[position:]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from context_builder.errors import InvalidItemError
+from context_builder.settings import MOST_TOKENS
 from context_builder.unicode import repair_text
 
 __all__ = [
@@ -59,13 +60,16 @@ def need_text(value: object, field: str) -> str:
 
 
 def need_tokens(value: object, field: str) -> int:
-    """Return a number of tokens: whole, and more than none.
+    """Return a number of tokens: whole, more than none, and no more than there are.
 
     Raises:
         InvalidItemError: If it is no such number.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         raise wrong(value, field, "a whole number of tokens, more than 0")
+    if value > MOST_TOKENS:
+        message = f"{field} must be at most {MOST_TOKENS:,} tokens"
+        raise InvalidItemError(message, field=field)
     return value
 
 

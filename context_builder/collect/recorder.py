@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from context_builder.collect.bounds import check_entry, check_items, check_tools
 from context_builder.collect.checks import check_item, is_time
 from context_builder.collect.content import is_blank
 from context_builder.collect.doors import edited_item
@@ -29,10 +30,13 @@ from context_builder.items import (
     SystemSet,
     ToolsSet,
 )
+from context_builder.settings import ItemLimits
 
 __all__ = ["Recorder", "SystemPrompt"]
 
 SystemPrompt = str | Callable[[], str]
+
+_LIMITS = ItemLimits()
 
 
 class Recorder:
@@ -59,6 +63,11 @@ class Recorder:
         return self._log
 
     @property
+    def _item_limits(self) -> ItemLimits:
+        """How large and how many the things may be that come in."""
+        return _LIMITS
+
+    @property
     def revision(self) -> int:
         """Moves on with every real change."""
         return self._log.revision
@@ -67,14 +76,16 @@ class Recorder:
         """Add several items as one entry, which no other thread can split.
 
         Raises:
-            InvalidItemError: If one is not a `ContextItem`, or has a field that is not
-                what it has to be; nothing is added.
+            InvalidItemError: If one is not a `ContextItem`, has a field that is not
+                what it has to be, or passes a limit; nothing is added.
         """
         waiting = [
             _checked(item, number)
             for number, item in enumerate(need_list(items, "items"))
         ]
         with self._lock:
+            present = self._log.item_count
+            check_items(waiting, self._item_limits, present=present)
             logged: list[ContextItem] = []
             if waiting and waiting[0].role == "system" and not self._has_items:
                 system = self._set_system(waiting[0].text, item=waiting[0])
@@ -137,6 +148,7 @@ class Recorder:
         """
         read = read_tools(tools)
         with self._lock:
+            check_tools(read, self._item_limits)
             if read != self._tools:
                 self._append(ToolsSet(read))
 
@@ -158,6 +170,7 @@ class Recorder:
             if not self._log.holds(item_id):
                 return item
             edited = edited_item(item, changes)
+            check_items((edited,), self._item_limits, present=0)
             if edited != item:
                 self._append(ItemEdited(edited))
             return edited
@@ -215,6 +228,15 @@ class Recorder:
             raise wrong(now, "clock", "a callable that returns seconds")
         return now
 
+    def _admit(self, entry: LogEntry) -> None:
+        """Append an entry that was read from somewhere, if it keeps to the limits.
+
+        Raises:
+            InvalidItemError: If it passes one, or speaks of what is not there.
+        """
+        check_entry(entry, self._item_limits, present=self._log.item_count)
+        self._append(entry)
+
     def _append(self, entry: LogEntry) -> None:
         self._log.append(entry)
         match entry:
@@ -245,6 +267,7 @@ class Recorder:
             self._append(SystemSet(None))
             return None
         item = item or ContextItem(role="system", content=text, source="system_prompt")
+        check_items((item,), self._item_limits, present=self._log.item_count)
         named = self._named(item)
         self._append(SystemSet(named))
         return named

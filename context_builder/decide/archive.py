@@ -11,16 +11,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from array import array
-from bisect import bisect_left, bisect_right, insort
-from collections import Counter
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
-from context_builder.decide.terms import date_stamp, terms
+from context_builder.decide.postings import Postings
+from context_builder.decide.terms import date_stamp, term_counts
 from context_builder.passing import is_passing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Mapping
     from collections.abc import Set as AbstractSet
 
     from context_builder.items import Unit
@@ -37,7 +39,6 @@ _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
 _MOST_POSTINGS = 128
 """Of a term, only the newest places are kept: one that stands in more tells little."""
-_NOWHERE: array[int] = array("L")
 _MOST_TERMS = 64
 """Of a long message, the rarest terms are looked for."""
 _COMMON_SHARE = 0.5
@@ -75,33 +76,114 @@ class Search:
     0 or less where the request has it as well."""
 
 
+class _Passages(Sequence[Passage]):
+    """The passages by number, packed: some twenty bytes each."""
+
+    __slots__ = ("_ends", "_indexes", "_starts", "_unit_ids")
+
+    def __init__(self) -> None:
+        self._unit_ids: array[float] = array("d")
+        self._indexes: array[int] = array("I")
+        self._starts: array[int] = array("Q")
+        self._ends: array[int] = array("Q")
+
+    def __len__(self) -> int:
+        return len(self._unit_ids)
+
+    @overload
+    def __getitem__(self, number: int) -> Passage: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Passage]: ...
+    def __getitem__(self, number: int | slice) -> Passage | list[Passage]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        return Passage(
+            self._unit_ids[number],
+            self._indexes[number],
+            self._starts[number],
+            self._ends[number],
+        )
+
+    def append(self, passage: Passage) -> None:
+        """Add the newest passage."""
+        self._unit_ids.append(passage.unit_id)
+        self._indexes.append(passage.index)
+        self._starts.append(passage.start)
+        self._ends.append(passage.end)
+
+    def unit_id(self, number: int) -> float:
+        """Return the unit that a passage is of."""
+        return self._unit_ids[number]
+
+
+class _Spans:
+    """Which passages are whose: the numbers of each unit, in the units' order."""
+
+    __slots__ = ("_ends", "_firsts", "_unit_ids")
+
+    def __init__(self) -> None:
+        self._unit_ids: array[float] = array("d")
+        self._firsts: array[int] = array("I")
+        self._ends: array[int] = array("I")
+
+    def _place(self, unit_id: float) -> int | None:
+        place = bisect_left(self._unit_ids, unit_id)
+        is_there = place < len(self._unit_ids) and self._unit_ids[place] == unit_id
+        return place if is_there else None
+
+    def __contains__(self, unit_id: float) -> bool:
+        return self._place(unit_id) is not None
+
+    def put(self, unit_id: float, first: int, end: int) -> None:
+        """Note a unit's passages, from the first to before the end."""
+        place = bisect_left(self._unit_ids, unit_id)
+        self._unit_ids.insert(place, unit_id)
+        self._firsts.insert(place, first)
+        self._ends.insert(place, end)
+
+    def pop(self, unit_id: float) -> range:
+        """Forget a unit, and return its passages; none if it is not known."""
+        place = self._place(unit_id)
+        if place is None:
+            return range(0)
+        self._unit_ids.pop(place)
+        return range(self._firsts.pop(place), self._ends.pop(place))
+
+    def around(self, unit_id: float) -> tuple[int, int, int | None, int | None]:
+        """Return a unit's first and last passage, and those before and after them."""
+        place = bisect_left(self._unit_ids, unit_id)
+        before = after = None
+        if place > 0 and self._ends[place - 1] > self._firsts[place - 1]:
+            before = self._ends[place - 1] - 1
+        behind = place + 1
+        if behind < len(self._ends) and self._ends[behind] > self._firsts[behind]:
+            after = self._firsts[behind]
+        return self._firsts[place], self._ends[place] - 1, before, after
+
+
 class Archive:
     """An index over the passages of what left the request."""
 
     __slots__ = (
-        "_by_unit",
         "_dated",
         "_days",
         "_dead",
-        "_known",
         "_lengths",
         "_passages",
         "_postings",
+        "_spans",
         "_total",
-        "_units",
         "_waiting",
     )
 
     def __init__(self) -> None:
-        self._passages: list[Passage] = []
+        self._passages = _Passages()
         self._waiting: dict[float, Unit] = {}  # not indexed yet: nobody has searched
-        self._lengths: list[int] = []
+        self._lengths: array[int] = array("H")
         self._total = 0
-        self._postings: dict[str, array[int]] = {}  # number, times, number, times ...
-        self._known: dict[str, int] = {}
-        self._by_unit: dict[float, tuple[int, int]] = {}  # first and last passage
-        self._units: list[float] = []  # sorted, for neighbours
-        self._dated: list[float] = []
+        self._postings = Postings()
+        self._spans = _Spans()
+        self._dated: array[float] = array("d")
         self._days: list[str] = []
         self._dead: set[int] = set()
 
@@ -113,7 +195,12 @@ class Archive:
             self._days.append(stamp)
 
     @property
-    def passages(self) -> list[Passage]:
+    def is_empty(self) -> bool:
+        """Whether nothing has ever been taken in. Asking does not index anything."""
+        return not self._waiting and not self._passages
+
+    @property
+    def passages(self) -> Sequence[Passage]:
         """All that is indexed, by number; what waits to be indexed is, now."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
@@ -124,15 +211,11 @@ class Archive:
     def forget(self, unit_id: float) -> None:
         """Let go of a unit whose text was changed or taken out."""
         self._waiting.pop(unit_id, None)
-        found = self._by_unit.pop(unit_id, None)
-        if found is None:
-            return
-        self._units.pop(bisect_left(self._units, unit_id))
-        self._dead.update(range(found[0], found[1] + 1))
+        self._dead.update(self._spans.pop(unit_id))
 
     def add(self, unit: Unit) -> None:
         """Take in a unit's text; once only. It is indexed when somebody searches."""
-        if unit.id not in self._by_unit:
+        if unit.id not in self._spans:
             self._waiting.setdefault(unit.id, unit)
 
     def _index(self, unit: Unit) -> None:
@@ -142,32 +225,23 @@ class Archive:
             text = "" if item.source == "repair" or is_passing(item) else item.text
             for start, end in _pieces(text):
                 self._add(Passage(unit.id, index, start, end), text[start:end], day)
-        self._by_unit[unit.id] = (first, len(self._passages) - 1)
-        insort(self._units, unit.id)
+        self._spans.put(unit.id, first, len(self._passages))
 
     def _day(self, unit_id: float) -> str | None:
         index = bisect_right(self._dated, unit_id) - 1
         return self._days[index] if index >= 0 else None
 
     def _add(self, passage: Passage, text: str, day: str | None) -> None:
-        counts = Counter(terms(text))
+        counts = term_counts(text)
         if not counts:
             return
         if day is not None:
             counts.setdefault(day, 1)
-        number = len(self._passages)
+        self._postings.add(len(self._passages), counts)
         self._passages.append(passage)
         length = sum(counts.values())
         self._lengths.append(length)
         self._total += length
-        for term, count in counts.items():
-            found = self._postings.get(term)
-            if found is None:
-                found = self._postings[term] = array("L")
-            elif len(found) >= 4 * _MOST_POSTINGS:
-                del found[: -2 * _MOST_POSTINGS]
-            found.extend((number, count))
-            self._known[term] = self._known.get(term, 0) + 1
 
     def rarest(self, live: int) -> float:
         """Return what a term weighs that stands in one passage and nowhere else."""
@@ -184,59 +258,61 @@ class Archive:
             live: The texts that are in the request anyway: what is common there, too,
                 is no reason to bring something back.
         """
-        passages = self.passages  # first: it indexes what waits
-        own, need = self._scores(set(terms(query)), [text.lower() for text in live])
-        lifted = dict(own)
-        for number, score in own.items():
-            if number in self._dead:
-                continue
-            for neighbour in self._neighbours(number):
-                lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
-                lifted[neighbour] = max(lifted.get(neighbour, 0.0), lift)
-        average = self._total / len(passages) if passages else 1.0
-        ranked = [
-            (self._rank(score, number, average, users), number)
-            for number, score in lifted.items()
-            if number not in self._dead
-        ]
-        ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        if not self.passages:  # it indexes what waits
+            return Search((), 0.0)
+        own, need = self._scores(term_counts(query), [text.lower() for text in live])
+        ranked = self._ranked(self._lifted(own), users)
+        ranked.sort(key=_best_first)
         ranked = _with_regions(ranked[:_MOST_IN_REGIONS])
-        ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
+        ranked.sort(key=_best_first)
         return Search(tuple(ranked), need)
 
-    def _rank(
-        self, score: float, number: int, average: float, users: AbstractSet[float]
-    ) -> float:
-        boost = _USER_BOOST if self._passages[number].unit_id in users else 1.0
-        length = max(0.25, self._lengths[number] / average)
-        return float(score * boost / length**_LENGTH_EXPONENT)
+    def _ranked(
+        self, scores: Mapping[int, float], users: AbstractSet[float]
+    ) -> list[tuple[float, int]]:
+        """Return what is not taken back, in no order, by who said it and how long."""
+        lengths, unit_id = self._lengths, self._passages.unit_id
+        least, average = 0.25, self._total / len(lengths)
+        ranked = []
+        for number, score in scores.items():
+            length = lengths[number] / average
+            boost = _USER_BOOST if unit_id(number) in users else 1.0
+            rank = score * boost / max(least, length) ** _LENGTH_EXPONENT
+            ranked.append((rank, number))
+        return ranked
 
-    def _rarest_of(self, query: set[str]) -> list[str]:
-        """Return the rarest terms of a query, in a fixed order: sums depend on it."""
-        order = sorted(query, key=lambda term: (self._known.get(term, 0), term))
-        return order[:_MOST_TERMS]
+    def _lifted(self, own: Mapping[int, float]) -> dict[int, float]:
+        """Return the scores with those of neighbours, in the conversation's order."""
+        dead, around = self._dead, self._spans.around
+        lifted = {n: score for n, score in own.items() if n not in dead}
+        known: dict[float, tuple[int, int, int | None, int | None]] = {}
+        for number, score in list(lifted.items()):
+            unit_id = self._passages.unit_id(number)
+            span = known.get(unit_id)
+            if span is None:
+                span = known[unit_id] = around(unit_id)
+            first, last, before, after = span
+            for neighbour in (
+                number - 1 if number > first else before,
+                number + 1 if number < last else after,
+            ):
+                if neighbour is not None:
+                    lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
+                    if lift > lifted.get(neighbour, 0.0):
+                        lifted[neighbour] = lift
+        return lifted
 
-    def _neighbours(self, number: int) -> Iterator[int]:
-        """Yield the passages before and after one, in the order of the conversation."""
-        unit_id = self._passages[number].unit_id
-        first, last = self._by_unit[unit_id]
-        place = bisect_left(self._units, unit_id)
-        if number > first:
-            yield number - 1
-        elif place > 0:
-            yield from self._end_of(self._units[place - 1], -1)
-        if number < last:
-            yield number + 1
-        elif place + 1 < len(self._units):
-            yield from self._end_of(self._units[place + 1], 0)
+    def _rarest_of(self, query: Collection[str]) -> list[tuple[int, str]]:
+        """Return the rarest terms of a query, in a fixed order: sums depend on it.
 
-    def _end_of(self, unit_id: float, end: int) -> Iterator[int]:
-        first, last = self._by_unit[unit_id]
-        if last >= first:
-            yield (first, last)[end]
+        Before each stands in how many passages it is.
+        """
+        return sorted((self._postings.known(term), term) for term in query)[
+            :_MOST_TERMS
+        ]
 
     def _scores(
-        self, query: set[str], live: Sequence[str]
+        self, query: Collection[str], live: Sequence[str]
     ) -> tuple[dict[int, float], float]:
         """Return the score of each passage, and how much the archive is needed.
 
@@ -244,30 +320,32 @@ class Archive:
         best text that is in the request anyway: the weight of its terms, of the weight
         of all telling terms of the query.
         """
-        scores: dict[int, float] = {}
-        archived: dict[int, float] = {}
+        scores: dict[int, float] = defaultdict(float)
+        archived: dict[int, float] = defaultdict(float)
         there = [0.0] * len(live)
-        count = len(self.passages) + len(live)
-        average = self._total / len(self.passages) if self.passages else 1.0
+        count = len(self._passages) + len(live)
+        lengths, average = self._lengths, self._total / len(self._lengths)
         asked = 0.0
-        for term in self._rarest_of(query):
-            flat = self._postings.get(term, _NOWHERE)[-2 * _MOST_POSTINGS :]
+        for left, term in self._rarest_of(query):
             having = [n for n, text in enumerate(live) if term in text]
-            known = self._known.get(term, 0) + len(having)
+            known = left + len(having)
             if known > count * _COMMON_SHARE:
                 continue
             rarity = math.log(1 + (count - known + 0.5) / (known + 0.5))
             asked += rarity
             for number in having:
                 there[number] += rarity
-            for number, times in zip(flat[::2], flat[1::2], strict=True):
-                norm = _K1 * (1 - _B + _B * self._lengths[number] / average)
-                weight = rarity * times * (_K1 + 1) / (times + norm)
-                scores[number] = scores.get(number, 0.0) + weight
-                archived[number] = archived.get(number, 0.0) + rarity
+            for number, times in self._postings.newest(term, _MOST_POSTINGS):
+                norm = _K1 * (1 - _B + _B * lengths[number] / average)
+                scores[number] += rarity * times * (_K1 + 1) / (times + norm)
+                archived[number] += rarity
         alive = (share for n, share in archived.items() if n not in self._dead)
         more = max(alive, default=0.0) - max(there, default=0.0)
         return scores, more / asked if asked else 0.0
+
+
+def _best_first(ranked: tuple[float, int]) -> tuple[float, int]:
+    return -ranked[0], -ranked[1]
 
 
 def _with_regions(ranked: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:

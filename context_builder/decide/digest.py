@@ -283,7 +283,7 @@ def _line_size(unit: Unit, rules: Rules) -> tuple[int, bool]:
 
 def _is_said_whole(unit: Unit) -> bool:
     text = unit.originals[0].text
-    return len(text) <= _WHOLE_CHARS and "\n" not in text
+    return len(text) <= _WHOLE_CHARS and len(text.splitlines()) <= 1
 
 
 def _user_line(unit: Unit) -> str:

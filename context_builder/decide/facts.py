@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,7 @@ def _leaves(data: object) -> Iterator[tuple[str, float]]:
         if isinstance(value, dict):
             stack += reversed(list(value.values()))
             for key in value:
-                if any(map(str.isdigit, key)):
+                if any(map(str.isdigit, key)) and _is_short_line(key):
                     yield key, WEIGHTS["ident"]
         elif isinstance(value, list):
             stack += reversed(value)
@@ -157,18 +158,25 @@ def _leaves(data: object) -> Iterator[tuple[str, float]]:
 def _is_telling_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
+    if isinstance(value, float) and not math.isfinite(value):
+        return False  # Python reads them, and JSON does not have them
     return abs(value) >= _LEAST_NUMBER or value != int(value)
 
 
 def _short_or_found(value: str) -> Iterator[tuple[str, float]]:
     value = value.strip()
-    if len(value) > _VALUE_CHARS or "\n" in value:
+    if not _is_short_line(value):
         yield from _found(value)
     elif value:
         pattern = _pattern_for(value)
         match = pattern.fullmatch(value) if pattern else None
         kind = (match.lastgroup if match else None) or "value"
         yield value, WEIGHTS.get(kind, WEIGHTS["value"])
+
+
+def _is_short_line(value: str) -> bool:
+    """Say whether a value can stand in a list as it is, and open no line of its own."""
+    return len(value) <= _VALUE_CHARS and len(value.splitlines()) <= 1
 
 
 def _found(text: str) -> Iterator[tuple[str, float]]:

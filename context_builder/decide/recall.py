@@ -8,6 +8,7 @@ compaction of a later turn they are the first to go.
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive, Passage, Search
@@ -31,6 +32,13 @@ _FRAMING_TOKENS = 3
 """About what a message takes besides its text; its line needs less."""
 _LINE_TOKENS = 4
 """About what a passage's heading takes."""
+
+
+_HEADING = re.compile(
+    r"^(?=\[(?:i\d{1,18}\b[^\]\n]*|assistant|developer|system|tool|user)\])",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""A line that would pass for the heading of a passage."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,7 +147,8 @@ def _lines(
     """Yield the passages with their headings.
 
     What follows on the one before needs no handle, and no speaker where that is the
-    same.
+    same. A line of a passage that looks like a heading is marked: what a tool read may
+    not pass for what the user said.
     """
     number, speaker = -1, ""
     for passage in found:
@@ -148,7 +157,7 @@ def _lines(
             continue
         item = unit.originals[passage.index]
         who = (item.tool_name or "tool") if item.role == "tool" else item.role
-        text = passage_text(passage, unit)
+        text = _HEADING.sub(r"\\", passage_text(passage, unit))
         own = int(item.id[1:].partition(".")[0])
         if own not in {number, number + 1}:
             yield f"[{item.id} {who}] {text}"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["date_stamp", "terms"]
+__all__ = ["date_stamp", "term_counts", "terms"]
 
 _CJK = "぀-ヿ㐀-䶿一-鿿가-힯"
 _WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -64,6 +65,20 @@ def terms(text: str) -> Iterator[str]:
     yield from _dates(text)
 
 
+def term_counts(text: str) -> Counter[str]:
+    """Return how often each term stands in a text. Each word is looked at once."""
+    counts: Counter[str] = Counter()
+    for word, times in Counter(_WORD.findall(text)).items():
+        if not word.isascii() and _FIRST_CJK.match(word):
+            for one in (*word, *map(operator.add, word, word[1:])):
+                counts[one] += times
+        else:
+            counts[_stem(word.lower())] += times
+    for date in _dates(text):
+        counts[date] += 1
+    return counts
+
+
 def _dates(text: str) -> Iterator[str]:
     if not _may_be_dated(text):
         return
@@ -78,7 +93,7 @@ def _dates(text: str) -> Iterator[str]:
             )
             if one is not None
         )
-        number = int(month) if month.isdigit() else _MONTHS[month[:3].lower()]
+        number = int(month) if month.isdigit() else _MONTHS[month[:3].casefold()]
         yield f"@{number}-{int(day)}"
 
 

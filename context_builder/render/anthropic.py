@@ -136,6 +136,9 @@ class AnthropicAdapter:
             turns.repairs.append(Mark(_REQUEST_MARK, "repaired", reason))
 
         settings = said_settings(prompt, messages, report)
+        body = settings.pop("extra_body", {}) | (extra.pop("extra_body", None) or {})
+        if body:
+            extra["extra_body"] = body
         settle_server_tools(messages)
         if (
             messages[-1]["role"] == "assistant"

@@ -248,7 +248,7 @@ def arguments_object(call: ToolCall) -> dict[str, Any]:
         return {}
     try:
         read = json.loads(call.arguments)
-    except ValueError:
+    except (ValueError, RecursionError):
         read = None
     return read if isinstance(read, dict) else {"_raw": call.arguments}
 

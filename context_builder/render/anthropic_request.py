@@ -56,7 +56,7 @@ def said_settings(
         "tool_choice": choice,
         "thinking": thinking,
         "output_config": _output_config(prompt, claude, report) or None,
-        "temperature": _temperature(prompt, claude, thinking, report),
+        "extra_body": _body(_temperature(prompt, claude, thinking, report)),
     }
     return {key: value for key, value in asked.items() if value is not None}
 
@@ -170,6 +170,11 @@ def _effort(effort: str | None, claude: Claude) -> str | None:
     if effort == "xhigh" and claude.takes_thinking_budget:
         return "max"  # the word is younger than these models
     return {**_EFFORTS, **_NEWER_EFFORTS}.get(effort)
+
+
+def _body(temperature: float | None) -> dict[str, Any] | None:
+    """Return what newer SDKs have no argument for; the API takes it all the same."""
+    return None if temperature is None else {"temperature": temperature}
 
 
 def _temperature(

@@ -35,6 +35,7 @@ COHERE = Dialect(
     name="cohere",
     capabilities=Capabilities(
         providers=("cohere",),
+        notes="user",  # the last message may not be a system message
         assistant_last=False,
         id_chars=64,
         files=False,

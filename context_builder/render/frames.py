@@ -26,6 +26,25 @@ _ENTITIES = (
     ("\t", "&#9;"),
 )
 
+_OWN = (
+    "background",
+    "compacted",
+    "event",
+    "file",
+    "memory",
+    "notice",
+    "recalled",
+    "summary",
+    "system-note",
+    "tool-call",
+    "tool-result",
+)
+"""All frames that the library makes: text inside of one can neither close it nor open
+another, or what a page said would pass for a summary of ours."""
+_GAP = r"[\s\u200b-\u200f\u2060-\u2064\ufeff]*"
+"""What a reader may overlook between the brackets and the name."""
+_OPENS = re.compile(rf"<(?={_GAP}/?{_GAP}(?:{'|'.join(_OWN)})\b)", re.IGNORECASE)
+
 _LINE_CHARS = 80
 """Text up to this length stands in one line with its frame."""
 _TAGS = {
@@ -38,9 +57,8 @@ _TAGS = {
 
 
 def frame(tag: str, text: str, **attributes: str) -> str:
-    """Put text into a frame that it cannot close itself."""
-    closing = re.compile(rf"<(/?\s*{re.escape(tag)}\b)", re.IGNORECASE)
-    inner = closing.sub(r"<\\\1", text)
+    """Put text into a frame that it cannot close itself, one of `_OWN`."""
+    inner = _OPENS.sub(r"<\\", text) if "<" in text else text
     said = "".join(f" {name}={_quoted(value)}" for name, value in attributes.items())
     line = "\n" if "\n" in inner or len(inner) > _LINE_CHARS else ""
     return f"<{tag}{said}>{line}{inner}{line}</{tag}>"

@@ -111,8 +111,7 @@ class OllamaAdapter(CompatAdapter):
         return {"content": "\n".join(said), **_images(content)}
 
     def _said_call(self, call: ToolCall, call_id: str) -> dict[str, Any]:
-        arguments = json.loads(function_arguments(call))
-        said = {"name": clean_name(call.name), "arguments": arguments}
+        said = {"name": clean_name(call.name), "arguments": _object_of(call)}
         return {"id": call_id, "type": "function", "function": said}
 
     def _say_result(self, item: ContextItem, call_id: str) -> dict[str, Any]:
@@ -183,3 +182,15 @@ def _think(options: RequestOptions, notes: list[str]) -> bool | str | None:
     if options.reasoning_effort == "none":
         return False
     return _EFFORTS.get(options.reasoning_effort, "high")
+
+
+def _object_of(call: ToolCall) -> dict[str, Any]:
+    """Return arguments as an object. Broken ones are mended before they are sent.
+
+    They are only counted then, in the report of a call that was left out.
+    """
+    try:
+        read = json.loads(function_arguments(call))
+    except (ValueError, RecursionError):
+        read = None
+    return read if isinstance(read, dict) else {"_raw": call.arguments}

@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from context_builder.errors import AdapterError
+from context_builder.unicode import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +72,8 @@ def adapter_for(target: str) -> ProviderAdapter:
         return made
     entry = _foreign().get(target)
     if entry is None:
-        msg = f"there is no adapter {target!r}; known are {', '.join(adapter_names())}"
+        known = ", ".join(adapter_names())
+        msg = f"there is no adapter {quoted(target)}; known are {known}"
         raise AdapterError(
             msg,
             adapter=target,

@@ -74,7 +74,9 @@ def validate_anthropic(request: Mapping[str, Any]) -> Sequence[Problem]:
     if not isinstance(messages, Sequence) or isinstance(messages, str) or not messages:
         rule = "there has to be at least one message"
         return [Problem("messages", rule, "Add a user message")]
-    return found_until_misshapen(_problems(request, messages))
+    body = request.get("extra_body")
+    sent = {**request, **body} if isinstance(body, Mapping) else request
+    return found_until_misshapen(_problems(sent, messages))
 
 
 def _problems(request: Mapping[str, Any], messages: Sequence[Any]) -> Iterator[Problem]:

@@ -106,7 +106,7 @@ class RecordCodec:
     def _body(self, payload: bytes, position: int) -> Body:
         try:
             said = json.loads(b"{%s}" % payload)
-        except ValueError:  # not JSON, or not UTF-8
+        except (ValueError, RecursionError):  # not JSON, not UTF-8, or a bomb
             message = "it is not JSON"
             raise DamagedError(message) from None
         if "sealed" in said:
@@ -125,7 +125,7 @@ class RecordCodec:
             sealed = base64.b64decode(said["sealed"])
             opened = self._cipher.open(str(said.get("key")), sealed, position=position)
             return None if opened is None else json.loads(opened)
-        except (binascii.Error, TypeError, ValueError):
+        except (binascii.Error, RecursionError, TypeError, ValueError):
             return None
 
     def _migrated(self, body: Body, version: int) -> Body:

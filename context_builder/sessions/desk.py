@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from context_builder.sessions.redaction import Redactor
     from context_builder.sessions.store import Lease, SessionKey, Store
     from context_builder.sessions.telemetry import Telemetry
+    from context_builder.settings import Settings
 
 __all__ = ["Desk"]
 
@@ -75,6 +76,11 @@ class Desk:
         self._settings = dict(settings)
         self._prompt = self._settings.pop("system_prompt", None)
         self._tools = self._settings.pop("tools", None)
+
+    @property
+    def decided_by(self) -> Settings | None:
+        """How each builder decides, and what it takes in; None: the defaults."""
+        return self._settings.get("settings")
 
     def codec(self, key: SessionKey) -> RecordCodec:
         """Return what writes and reads a session's records."""

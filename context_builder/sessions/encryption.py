@@ -14,6 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import InvalidItemError, StoreError
+from context_builder.unicode import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +92,9 @@ class SessionCipher:
         from cryptography.exceptions import InvalidTag  # noqa: PLC0415
 
         if name not in self._keys:
-            message = f"a record is sealed with the key {name!r}, which was not given"
+            message = (
+                f"a record is sealed with the key {quoted(name)}, which was not given"
+            )
             raise StoreError(message)
         nonce, rest = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
         try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import SessionCorruptedError, StoreError
 from context_builder.sessions.codec import Damage, DamagedError, RecordCodec, to_json
+from context_builder.unicode import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -134,13 +135,13 @@ def _is_dump_head(value: object) -> bool:
 
 def _require_known(head: Mapping[str, Any], name: str) -> None:
     if head["schema"] not in {SCHEMA, DUMP_SCHEMA}:
-        message = f"{name} is no session: its schema is {head['schema']!r}"
+        message = f"{name} is no session: its schema is {quoted(head['schema'])}"
         raise StoreError(message)
     version = head.get("version")
     if not isinstance(version, int) or version > EXCHANGE_VERSION:
         message = (
-            f"{name} has version {version!r}; this version of context_builder reads up "
-            f"to {EXCHANGE_VERSION}: upgrade it"
+            f"{name} has version {quoted(version)}; this version of context_builder "
+            f"reads up to {EXCHANGE_VERSION}: upgrade it"
         )
         raise StoreError(message)
 

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder.builder import ContextBuilder, SystemPrompt
 from context_builder.collect import entry_from_dict
+from context_builder.collect.bounds import check_entry
 from context_builder.errors import InvalidItemError, SessionCorruptedError, StoreError
 from context_builder.logs import log_event
 from context_builder.sessions.codec import Damage, to_json
 from context_builder.sessions.exchange import Document, read_document, write_document
-from context_builder.sessions.journal import bodies_of, replay
+from context_builder.sessions.journal import at_of, bodies_of, replay
 from context_builder.sessions.sqlite import default_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from context_builder.sessions.redaction import Redactor
+    from context_builder.settings import Settings
 
 __all__ = ["FileSession", "importable", "load_session", "save_session"]
 
@@ -54,7 +56,7 @@ class FileSession(ContextBuilder):
         """Take in what a file says.
 
         Raises:
-            InvalidItemError: If it holds messages that are none.
+            InvalidItemError: If it holds messages that are none, or passes a limit.
             StoreError: If it has entries of a later version.
         """
         self.is_new = False
@@ -65,10 +67,15 @@ class FileSession(ContextBuilder):
                 continue
             try:
                 entry = entry_from_dict(body["entry"])
-                replay(self._append, self._log, int(body.get("at", 0)), entry)
             except InvalidItemError as error:
                 if error.field == "entry" and isinstance(error.value, str):
                     raise StoreError(str(error)) from None
+                damage.append(Damage(position, f"it is no entry ({error.field})"))
+                continue
+            check_entry(entry, self._item_limits, present=self._log.item_count)
+            try:
+                replay(self._append, self._log, at_of(body), entry)
+            except InvalidItemError as error:
                 damage.append(Damage(position, f"it is no entry ({error.field})"))
         self._hook_state.loaded = self.revision
         if document.messages:
@@ -111,7 +118,7 @@ def load_session(
         try:
             session.read(read_document(text, name=repr(str(path))), path)
         except InvalidItemError as error:
-            message = f"{str(path)!r} holds messages that are none: {error}"
+            message = f"{str(path)!r} holds what cannot be taken in: {error}"
             raise StoreError(message) from None
     if system_prompt is not None:
         session.add_system_prompt(system_prompt)
@@ -147,16 +154,19 @@ def save_session(ctx: ContextBuilder, path: AnyPath | None = None) -> Path:
 
 
 def importable(
-    document: Document, session_id: str, redactor: Redactor | None
+    document: Document,
+    session_id: str,
+    redactor: Redactor | None,
+    settings: Settings | None = None,
 ) -> list[bytes]:
     """Return what a store can be given of a document, checked and redacted.
 
     Raises:
-        InvalidItemError: If it holds messages that are none.
+        InvalidItemError: If it holds messages that are none, or passes a limit.
         SessionCorruptedError: If a record in it is damaged.
         StoreError: If it has entries of a later version.
     """
-    checked = FileSession(max_tokens=_ANY_BUDGET)
+    checked = FileSession(max_tokens=_ANY_BUDGET, settings=settings)
     checked.read(document)
     if checked.damage:
         first = checked.damage[0]

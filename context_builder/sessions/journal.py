@@ -21,6 +21,7 @@ from context_builder.sessions.codec import (
     has_half_characters,
     to_json,
 )
+from context_builder.unicode import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Journal", "count_items", "entry_body"]
 
-_PROBE = ContextItem(role="user")
+MOST_LOST_ITEMS = 100_000
+"""A record that speaks of more is damaged itself: nobody makes stand-ins for those."""
 
 
 def count_items(log: SessionLog) -> int:
     """Return how many items a log has named, without copying them."""
-    return int(log.name(_PROBE).id[1:]) - 1
+    return log.item_count
 
 
 def entry_body(entry: LogEntry, *, at: int) -> bytes:
@@ -170,9 +172,8 @@ class Journal:
         if entry is None:
             self._take_note(body.get("note"))
             return
-        at = body.get("at")
         try:
-            take(at if isinstance(at, int) else 0, entry)
+            take(at_of(body), entry)
         except InvalidItemError:
             message = "it speaks of what was lost before it"
             raise DamagedError(message) from None
@@ -199,12 +200,18 @@ def _entry_in(body: dict[str, Any]) -> LogEntry | None:
     except InvalidItemError as error:
         if error.field == "entry" and isinstance(error.value, str):
             message = (
-                f"the session holds entries of kind {error.value!r}, which a later "
-                "version of context_builder wrote: upgrade it"
+                f"the session holds entries of kind {quoted(error.value)}, which a "
+                "later version of context_builder wrote: upgrade it"
             )
             raise StoreError(message) from None
         message = f"it is no entry ({error.field})"
         raise DamagedError(message) from None
+
+
+def at_of(body: dict[str, Any]) -> int:
+    """Return how many items came before the entry of a body; 0 if it does not say."""
+    at = body.get("at")
+    return at if isinstance(at, int) else 0
 
 
 def replay(
@@ -215,8 +222,12 @@ def replay(
     The stand-ins are never shown. They keep the names of later items what they were.
 
     Raises:
-        InvalidItemError: If the entry speaks of an item that was lost.
+        InvalidItemError: If the entry speaks of an item that was lost, or of more lost
+            items than can be.
     """
+    if at - count_items(log) > MOST_LOST_ITEMS:
+        message = f"more than {MOST_LOST_ITEMS:,} items were lost before it"
+        raise InvalidItemError(message, field="at")
     for number in range(count_items(log), at):
         lost = ContextItem(role="user", source="lost", id=f"i{number + 1}")
         log_append(lost)

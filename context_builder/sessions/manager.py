@@ -200,7 +200,8 @@ class SessionManager:
             Its id.
 
         Raises:
-            InvalidItemError: If it has no id, or holds messages that are none.
+            InvalidItemError: If it has no id, holds messages that are none, or passes
+                a limit.
             SessionCorruptedError: If a record in it is damaged; nothing is stored.
             StoreError: If there is such a session already, or it is no session.
         """
@@ -352,7 +353,9 @@ class SessionManager:
         if chosen is None:
             message = "it does not say which session it was: pass session_id"
             raise InvalidItemError(message, field="session_id")
-        return self._key(chosen), importable(document, chosen, self._desk.redactor)
+        desk = self._desk
+        bodies = importable(document, chosen, desk.redactor, desk.decided_by)
+        return self._key(chosen), bodies
 
     def _alone(self, key: SessionKey, steps: Flow[T]) -> T:
         """Carry steps out while nobody else in this process has the session."""

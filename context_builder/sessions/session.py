@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from context_builder.builder import ContextBuilder, SystemPrompt
 from context_builder.collect import read_tools
+from context_builder.collect.bounds import check_entry
 from context_builder.errors import (
+    InvalidItemError,
     SessionCorruptedError,
     StoreError,
 )
@@ -245,7 +247,14 @@ class Session(ContextBuilder):
 
         Raises:
             InvalidItemError: If it speaks of an item that was lost.
+            StoreError: If it passes a limit of `Settings.item_limits`: it was stored
+                when that was higher, or by somebody else. Nothing is left out for it.
         """
+        try:
+            check_entry(entry, self._item_limits, present=self._log.item_count)
+        except InvalidItemError as error:
+            message = f"session {self.session_id!r} cannot be taken in: {error}"
+            raise StoreError(message) from None
         self._is_replaying = True
         try:
             replay(self._append, self._log, at, entry)

@@ -36,6 +36,9 @@ _HEADERS = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
 
+_MOST_DIGITS = 18
+"""Of a length that is announced; Python reads no number of more than 4,300."""
+
 
 class Guard:
     """Wraps an application: security headers out, no more than so many bytes in."""
@@ -73,7 +76,8 @@ class Guard:
     def _declared_bytes(scope: Scope) -> int:
         for name, value in scope["headers"]:
             if name == b"content-length":
-                return int(value) if value.isdigit() else 0
+                is_number = value.isdigit() and len(value) <= _MOST_DIGITS
+                return int(value) if is_number else 0  # it is counted as it comes
         return 0
 
 

@@ -17,6 +17,8 @@ __all__ = ["BUILT_IN", "tools_named"]
 
 _MOST_CHARS = 200
 _MOST_POWER = 1_000
+_MOST_BITS = 14_000
+"""Python writes no integer of more than 4,300 digits."""
 
 _TWO: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -97,14 +99,28 @@ def _value(node: ast.expr) -> Any:
         case ast.BinOp(op=ast.Pow()):
             return _power(_value(node.left), _value(node.right))
         case ast.BinOp(op=sign) if type(sign) in _TWO:
-            return _TWO[type(sign)](_value(node.left), _value(node.right))
+            return _bounded(_TWO[type(sign)](_value(node.left), _value(node.right)))
         case _:
             message = "only numbers, + - * / // % ** and brackets are understood"
             raise ValueError(message)
 
 
 def _power(base: float, exponent: float) -> Any:
-    if abs(exponent) > _MOST_POWER or abs(base) > 10**_MOST_POWER:
+    is_whole = isinstance(base, int) and isinstance(exponent, int)
+    bits = base.bit_length() * abs(exponent) if is_whole else 0
+    if abs(exponent) > _MOST_POWER or bits > _MOST_BITS:
         message = "that power is too large"
         raise ValueError(message)
-    return base**exponent
+    return _bounded(base**exponent)
+
+
+def _bounded(value: Any) -> Any:
+    """Return a number that is small enough to be worked with, and written.
+
+    Raises:
+        ValueError: If it is larger.
+    """
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        message = f"that number has more than {_MOST_BITS:,} bits"
+        raise ValueError(message)
+    return value

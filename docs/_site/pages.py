@@ -5,7 +5,8 @@ The pages are written to be read where the repository is shown. For the site
 - the navigation is made from the tables of `index.md`, section by section;
 - what lies outside `docs/` and is linked from it becomes part of the site;
 - links that lead from one to the other are turned to where the site has them;
-- the name behind a fence (`json chat.json`) becomes the title of the block.
+- the name behind a fence (`json chat.json`) becomes the title of the block;
+- a page that would load anything from another address is a warning.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ AS_THEY_ARE = ("LICENSE", "pyproject.toml", "constraints.txt", "examples/*.py")
 
 _FENCED = re.compile(r"^(```.*?^```[ \t]*)$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_NAMED = re.compile(r"^```(\w+) ([\w.]+)$", re.M)
+_LOADED = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//[^\"'\s>]+"
+    r"|<link\b[^>]*\brel=[\"']?(?:stylesheet|preconnect|preload|icon)\b[^>]*//[^>]+"
+)
+_NAMED = re.compile(r"^```(\w+) ([\w./]+)$", re.M)
 
 
 def _places() -> dict[str, str]:
@@ -115,3 +120,11 @@ def on_page_markdown(
     pieces = _FENCED.split(markdown)
     pieces[::2] = [_LINK.sub(turned, piece) for piece in pieces[::2]]
     return _NAMED.sub(r'```\1 title="\2"', "".join(pieces))
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """See that the page loads nothing from elsewhere."""
+    del config
+    for found in _LOADED.findall(output):
+        WARNINGS.warning("%s loads %s", page.file.src_uri, found)
+    return output

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 from context_builder import BudgetExceededError, ContextBuilder
 from context_builder.render import adapter_names
 from context_builder.testing import WordCounter
+from tests import strategies
 from tests.checks import TAKING_BACK
 from tests.machine.model import BUDGETS, HOOKS, Model, Moody, Setup, bystander
 from tests.machine.promises import (
@@ -61,6 +62,7 @@ class Frame(RuleBasedStateMachine):
         hooks=st.sampled_from(HOOKS),
         moods=whims(),
         counts_words=st.booleans(),
+        ops=st.one_of(st.just([]), strategies.logs()),
         others=st.sets(
             st.sampled_from([name for name in TARGETS if name != "openai"]),
             max_size=MOST_KEPT - 1,
@@ -72,6 +74,7 @@ class Frame(RuleBasedStateMachine):
         hooks: Any,
         moods: list[str],
         others: set[str],
+        ops: list[Op],
         *,
         counts_words: bool,
     ) -> None:
@@ -84,6 +87,8 @@ class Frame(RuleBasedStateMachine):
         self.untouched = self._settled_outcome()
         self.session = Model(self.make())
         TALLY["sessions"] += 1
+        for op in ops:
+            self.do(op)
 
     def make(self) -> ContextBuilder:
         """Return a new session."""

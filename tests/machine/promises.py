@@ -58,7 +58,7 @@ class Said:
         """All of it, byte for byte."""
         if self.report is None:
             return self.error
-        return json.dumps([self.request, self.report.to_dict()])
+        return json.dumps([self.request, self.report.to_dict()], default=repr)
 
 
 def ask(ctx: ContextBuilder, target: str) -> Said:
@@ -82,13 +82,19 @@ def check_all(session: Model, said: Said, budget: int, counter: Json) -> None:
     """
     request, report = said.request, said.report
     if report is None:
-        TALLY["requests refused with a typed error"] += 1
+        TALLY[f"refused: {said.error[:48]}"] += 1
         return
     TALLY["requests checked"] += 1
     check_valid(said)
     assert report.tokens <= report.budget_tokens <= budget
     check_recount(said, counter)
-    check_report(session, without_summary(report))
+    ids = {one.item_id for one in without_summary(report).outcomes}
+    try:
+        check_report(session, without_summary(report))
+    except AssertionError as error:
+        live = set(session.live)
+        error.add_note(f"{said.target}: {ids - live} {live - ids} {session.system!r}")
+        raise
     check_words(session, request)
     if said.target == "openai":
         count = counter.count if counter else o200k
@@ -107,7 +113,7 @@ def check_valid(said: Said) -> None:
     if said.target in RULES:
         broken = wrong(said.target, read(said.target, said.request))
         assert not [rule for rule in broken if rule != _NO_USER], (broken, said.request)
-    json.dumps(said.request, ensure_ascii=False).encode("utf-8")
+    json.dumps(said.request, ensure_ascii=False, default=repr).encode("utf-8")
 
 
 def check_recount(said: Said, counter: Json) -> None:
@@ -153,7 +159,7 @@ def check_growth(before: Said, now: Said, *, or_ends_early: bool) -> None:
     begin, later = [*_parts(before.request)], [*_parts(now.request)]
     if or_ends_early:
         begin = begin[: len(later)]
-    assert later[: len(begin)] == begin, (before.target, begin, later)
+    assert _begins_with(later, begin), (before.target, begin, later)
     TALLY["requests that began with the one before"] += 1
 
 
@@ -161,16 +167,29 @@ def _parts(request: Json) -> Iterator[Json]:
     """Yield what is said, part by part, without marks for caches."""
     field = next(name for name in ("messages", "contents", "input") if name in request)
     for message in request[field]:
+        who = message.get("role") or message.get("type")
         inner = "parts" if "parts" in message else "content"
         parts = message.get(inner)
-        if not isinstance(parts, list):
-            yield message
-            continue
-        rest = {name: value for name, value in message.items() if name != inner}
-        for part in parts:
-            bare = _without_marks(part)
-            if bare:
-                yield rest, bare
+        for part in parts if isinstance(parts, list) else [parts]:
+            if bare := _without_marks(part):
+                yield who, bare
+        for name, said in message.items():
+            for one in said if isinstance(said, list) else [said]:
+                if name not in {inner, "role"}:
+                    yield who, name, one
+
+
+def _begins_with(later: list[Json], begin: list[Json]) -> bool:
+    """Say whether parts begin with others; the last text may have been gone on with."""
+    if not begin:
+        return True
+    *whole, last = begin
+    if len(later) < len(begin) or later[: len(whole)] != whole:
+        return False
+    now = later[len(whole)]
+    if isinstance(last[-1], str) and isinstance(now[-1], str):
+        return bool(now[:-1] == last[:-1] and now[-1].startswith(last[-1]))
+    return bool(now == last)
 
 
 def _without_marks(part: Json) -> Json:

@@ -24,6 +24,7 @@ from tests.render.conversations_anthropic import (
     thought,
     user,
 )
+from tests.render.sdk_types import sdk_refusals
 
 # --- thinking ------------------------------------------------------------------------
 
@@ -191,7 +192,19 @@ def test_what_a_model_refuses_is_left_out_and_reported() -> None:
     assert "output_config" not in rendering.request
     assert [mark.item_id for mark in rendering.repairs] == ["request"] * 3
     assert validate_anthropic(rendering.request) == []
-    assert render(TABLE["greeting"], temperature=1.5).request["temperature"] == 1
+    most = render(TABLE["greeting"], temperature=1.5).request
+    assert most["extra_body"] == {"temperature": 1}
+
+
+def test_a_temperature_is_no_argument_of_newer_sdks() -> None:
+    """It goes in the body, beside what the caller puts there, and is checked there."""
+    asked = {"temperature": 0.2, "extra": {"extra_body": {"top_p": 0.9}}}
+    request = render(TABLE["greeting"], **asked).request
+    assert request["extra_body"] == {"temperature": 0.2, "top_p": 0.9}
+    assert not sdk_refusals("anthropic", request)
+    assert validate_anthropic(request) == []
+    hot = {**request, "extra_body": {"temperature": 1.5}}
+    assert [problem.where for problem in validate_anthropic(hot)] == ["temperature"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from hypothesis import given
 from inline_snapshot import snapshot
 from pydantic import TypeAdapter
 
+from context_builder import ContextBuilder
 from context_builder.messages import ReasoningPart, ToolCall
 from context_builder.render.cohere import CohereAdapter
 from context_builder.render.validate_cohere import validate_cohere
@@ -81,7 +82,7 @@ def test_everything() -> None:
                         },
                     ],
                 },
-                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "<system-note>Be brief.</system-note>"},
                 {"role": "user", "content": "<memory>A memory.</memory>"},
                 {
                     "role": "user",
@@ -242,3 +243,13 @@ def test_the_validator_finds_each_rule(path: str, value: object, rule: str) -> N
     assert validate_cohere(GOOD) == []
     found = [problem.rule for problem in validate_cohere(broken(GOOD, path, value))]
     assert any(re.search(rule, each) for each in found), found
+
+
+def test_a_note_may_stand_last() -> None:
+    """The last message is never a system message, which the API refuses."""
+    ctx = ContextBuilder(max_tokens=900)
+    ctx.add_user_message("Hello.")
+    ctx.add_message("system", "Be brief.")
+    request = ctx.request("cohere", model="command-a-03-2025")
+    assert [message["role"] for message in request["messages"]] == ["user", "user"]
+    assert not validate_cohere(request)

@@ -9,6 +9,7 @@ from hypothesis import given
 from inline_snapshot import snapshot
 from ollama import Client, Tool
 
+from context_builder import ContextBuilder
 from context_builder.messages import (
     FilePart,
     ImagePart,
@@ -280,3 +281,16 @@ def test_a_call_at_the_end_needs_its_result() -> None:
     """Also where nothing follows."""
     body = {**GOOD, "messages": GOOD["messages"][:3]}
     assert [problem.where for problem in validate_ollama(body)] == ["messages"]
+
+
+@pytest.mark.parametrize("arguments", ["nonsense", "[1]", "[" * 100_000])
+def test_broken_arguments_of_what_was_left_out_are_counted(arguments: str) -> None:
+    """A broken answer that is not said has an outcome all the same."""
+    ctx = ContextBuilder(max_tokens=900)
+    ctx.add_user_message("Look.")
+    function = {"name": "look", "arguments": arguments}
+    call = {"id": "c", "type": "function", "function": function}
+    item = ctx.add_assistant_message("", tool_calls=[call], partial=True)
+    assert item is not None
+    outcome = ctx.explain("ollama", item_id=item.id)
+    assert (outcome.action, outcome.tokens_after) == ("repaired", 0)

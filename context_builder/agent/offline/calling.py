@@ -16,7 +16,9 @@ __all__ = ["Wanted", "wanted_rounds"]
 
 Json = Mapping[str, Any]
 
-_STAGE = re.compile(r"[,;.]?\s*\b(?:and\s+)?then\b|然后|接着", re.IGNORECASE)
+_STAGE = re.compile(
+    r"(?:[,;.]\s*+|(?<!\s)\s*+)\b(?:and\s++)?then\b|然后|接着", re.IGNORECASE
+)
 _ASKS = re.compile(r"\b(?:use|using|call|run|invoke)\b|使用|调用|用", re.IGNORECASE)
 _NAMED = re.compile(
     r"(?:\b(?:use|call|run|invoke)\s+(?:the\s+)?tool\s+|(?:使用|调用|用)工具\s*)"
@@ -24,14 +26,14 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _LEADS_OVER = re.compile(
-    r"[\s,;]*(?:\band\b|\u548c)?\s*(?:\b(?:use|using|call|run|invoke)\b|\u4f7f\u7528|"
-    r"\u8c03\u7528|\u7528)?\s*(?:the\s+)?(?:tool\s+)?$",
+    r"(?<![\s,;])[\s,;]*+(?:\band\b|\u548c)?\s*+(?:\b(?:use|using|call|run|invoke)\b|"
+    r"\u4f7f\u7528|\u8c03\u7528|\u7528)?\s*+(?:the\s++)?(?:tool\s++)?$",
     re.IGNORECASE,
 )
 _PAIR = re.compile(
-    r"(?P<key>[A-Za-z_]\w*)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s,;()]*[^\s,;().:!?]))"
+    r"(?<!\w)(?P<key>[A-Za-z_]\w*+)\s*+=\s*+(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>[^\s,;()]*[^\s,;().:!?]))"
 )
-_QUOTED = re.compile(r"[\"“「](?P<text>[^\"”」]+)[\"”」]")
+_QUOTED = re.compile(r"[\"“「](?P<text>[^\"“「”」]+)[\"”」]")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _EDGES = " .,;:!?\u3002\uff0c\uff1f\uff01"
 """Punctuation, the Chinese included."""
@@ -84,9 +86,9 @@ def _places(stage: str, tools: Mapping[str, Json]) -> Iterator[tuple[int, int, s
 
 
 def _arguments(said: str, schema: Json) -> str:
-    written = re.search(r"\{.*\}", said, re.DOTALL)
-    if written:
-        return written.group()
+    first, last = said.find("{"), said.rfind("}")
+    if 0 <= first < last:
+        return said[first : last + 1]
     properties: Mapping[str, Json] = schema.get("properties") or {}
     given = {
         pair["key"]: _valued(
@@ -106,7 +108,7 @@ def _valued(text: str, schema: Json | None) -> Any:
         return text
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

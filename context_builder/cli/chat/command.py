@@ -17,7 +17,9 @@ from context_builder.cli.chat.conversation import Conversation, Options
 from context_builder.cli.chat.lines import (
     Lines,
     PipedLines,
+    PlainLines,
     TerminalLines,
+    is_plain,
     is_terminal,
 )
 from context_builder.cli.chat.loop import INTERRUPTED, Chat
@@ -148,8 +150,7 @@ async def _talk(
     *,
     is_resumed: bool,
 ) -> int:
-    interactive = is_terminal()
-    screen = Screen(is_interactive=interactive)
+    screen = Screen(is_interactive=is_terminal())
     conversation = Conversation(store, who, name=name or new_name(), options=options)
     try:
         found = (
@@ -159,19 +160,16 @@ async def _talk(
             if not found:
                 raise CannotDoError(HERE, "there is no session to go on with")
             conversation.name = found[0].session_id
-        lines = _lines_of_terminal if interactive else _lines_of_pipe
-        return await Chat(conversation, screen, lines).run()
+        return await Chat(conversation, screen, _lines).run()
     finally:
         await conversation.close()
 
 
-def _lines_of_terminal(commands: tuple[str, ...], below: Callable[[], str]) -> Lines:
-    return TerminalLines(commands, below=below)
-
-
-def _lines_of_pipe(commands: tuple[str, ...], below: Callable[[], str]) -> Lines:
-    del commands, below
-    return PipedLines()
+def _lines(commands: tuple[str, ...], below: Callable[[], str]) -> Lines:
+    """Return what reads the lines here."""
+    if not is_terminal():
+        return PipedLines()
+    return PlainLines() if is_plain() else TerminalLines(commands, below=below)
 
 
 def _run(talking: Coroutine[Any, Any, int]) -> int:

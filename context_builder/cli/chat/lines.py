@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,12 +16,24 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-__all__ = ["Lines", "PipedLines", "TerminalLines", "is_terminal"]
+__all__ = [
+    "Lines",
+    "PipedLines",
+    "PlainLines",
+    "TerminalLines",
+    "is_plain",
+    "is_terminal",
+]
 
 
 def is_terminal() -> bool:
     """Say whether somebody types here, and looks."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_plain() -> bool:
+    """Say whether the terminal takes nothing but text."""
+    return os.environ.get("TERM", "").lower() in {"dumb", "unknown"}
 
 
 class Lines(Protocol):
@@ -51,6 +64,16 @@ class PipedLines:
 
     def remember(self, said: Iterable[str]) -> None:
         """Do nothing: nothing is called back."""
+
+
+class PlainLines(PipedLines):
+    """Reads from a terminal that cannot move its cursor."""
+
+    async def read(self, prompt: str) -> str:
+        """Return the next line, behind a prompt."""
+        sys.stdout.write(prompt)
+        sys.stdout.flush()
+        return await super().read(prompt)
 
 
 class TerminalLines:

@@ -24,6 +24,7 @@ from context_builder.collect.imports.reading import (
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
 from context_builder.messages import Content, Part, ReasoningPart, TextPart, ToolCall
+from context_builder.unicode import quoted
 
 __all__ = ["read_messages", "read_request", "read_response"]
 
@@ -140,7 +141,7 @@ class _Reader:
             role = data.get("role")
             if role not in _ROLES:
                 known = ", ".join(_ROLES)
-                message_text = f"{field}.role {role!r} is none of {known}"
+                message_text = f"{field}.role {quoted(role)} is none of {known}"
                 raise InvalidItemError(message_text, field=f"{field}.role", value=role)
             self.lost += _extra_keys(data, {"role", "content"}, field)
             blocks = _blocks(data.get("content"), f"{field}.content")

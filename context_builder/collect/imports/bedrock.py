@@ -29,6 +29,7 @@ from context_builder.messages import (
     TextPart,
     ToolCall,
 )
+from context_builder.unicode import quoted
 
 __all__ = ["read_messages", "read_request", "read_response"]
 
@@ -129,7 +130,7 @@ class _Reader:
             data = need_mapping(message, field)
             role = data.get("role")
             if role not in _ROLES:
-                unknown = f"{field}.role {role!r} is none of {', '.join(_ROLES)}"
+                unknown = f"{field}.role {quoted(role)} is none of {', '.join(_ROLES)}"
                 raise InvalidItemError(unknown, field=f"{field}.role", value=role)
             blocks = self._blocks(data.get("content"), f"{field}.content")
             if role == "assistant":

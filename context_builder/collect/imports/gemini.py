@@ -23,6 +23,7 @@ from context_builder.collect.imports.reading import Imported, need_mapping, need
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
 from context_builder.messages import TextPart, ToolCall
+from context_builder.unicode import quoted
 
 __all__ = ["read_messages", "read_request", "read_response"]
 
@@ -67,7 +68,7 @@ def _content(message: object, field: str) -> tuple[str, list[_Object]]:
         return "user", [data]
     role = data.get("role") or "user"
     if role not in _ROLES:
-        msg = f"{field}.role {role!r} is neither 'user' nor 'model'"
+        msg = f"{field}.role {quoted(role)} is neither 'user' nor 'model'"
         raise InvalidItemError(msg, field=f"{field}.role", value=role)
     parts = data.get("parts") or ()
     parts = [parts] if isinstance(parts, Mapping) else parts

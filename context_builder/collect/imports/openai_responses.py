@@ -15,6 +15,7 @@ from context_builder.collect.imports.openai_responses_pieces import CALLS, outpu
 from context_builder.collect.imports.reading import Imported, need_mapping, need_str
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
+from context_builder.unicode import quoted
 
 if TYPE_CHECKING:
     from context_builder.messages import Content, Role
@@ -92,7 +93,7 @@ def _message(data: _Object, field: str) -> ContextItem:
     role = _ROLES.get(asked) if isinstance(asked, str) else None
     if role is None:
         known = ", ".join(_ROLES)
-        msg = f"{field}.role {asked!r} is none of {known}"
+        msg = f"{field}.role {quoted(asked)} is none of {known}"
         raise InvalidItemError(
             msg,
             field=f"{field}.role",
