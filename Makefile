@@ -80,6 +80,6 @@ package: $(STAMP) ## build wheel and sdist into dist/, install each extra from t
 	@$(PY) -m tests.packaging $(ARGS)
 
 clean: ## remove the environment, caches and output
-	@rm -rf $(VENV) out dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	@rm -rf $(VENV) .venv-peers out dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 	  .import_linter_cache *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

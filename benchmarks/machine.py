@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 MACHINES = ("face", "kept")
-BATCH = 20
-"""Sessions between two lines of output."""
+BATCH = 5
+"""Sessions of one seed."""
 
 
 def main() -> int:
@@ -68,8 +68,10 @@ def _seeded(make: type[Any], number: int) -> type[Any]:
 
 def _machines(name: str) -> list[type[Any]]:
     from tests.machine.face import Face  # noqa: PLC0415  as above
+    from tests.machine.kept import Kept  # noqa: PLC0415  as above
 
-    return [Face]
+    known = {"face": Face, "kept": Kept}
+    return [*known.values()] if name == "both" else [known[name]]
 
 
 def _arguments() -> argparse.Namespace:

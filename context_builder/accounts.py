@@ -30,6 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _TOKEN = re.compile(r"cb-([0-9a-f]{16})-([A-Za-z0-9_-]{43})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SCHEMA = "context_builder.users"
+_DAMAGE = (KeyError, RecursionError, TypeError, ValueError)
+"""What reading trips on where a file is something else."""
 _NOBODY = "0" * 64
 """Compared with where no account has the key, so that a miss takes as long as a hit."""
 
@@ -156,7 +158,7 @@ class AccountsFile(Accounts):
                     self._seen = seen
             except FileNotFoundError:
                 self._by_key, self._seen = {}, None
-            except (OSError, ValueError, TypeError, KeyError) as error:
+            except (OSError, *_DAMAGE) as error:
                 message = f"cannot read the users in {str(self._path)!r}: {error}"
                 raise StoreError(message) from None
 

@@ -21,6 +21,7 @@ from context_builder.items import (
 if TYPE_CHECKING:
     from context_builder.report import Report
     from context_builder.summarizers import Prepared, Snapshot
+    from context_builder.summarizers.desk import SummaryDesk
     from context_builder.targets import Target, TargetKey
 
 __all__ = ["Compacting"]
@@ -125,7 +126,7 @@ class Compacting(Engine):
             if ready is None and desk.is_async_only:
                 self._record_async_only(key, wish)
             else:
-                self._record(key, ready or desk.prepare(wish))
+                self._record(desk, key, ready or desk.prepare(wish))
 
     async def _asummarize(self, key: TargetKey, *, is_forced: bool = False) -> None:
         """Get the summary that is wanted now, as `_summarize`; await it."""
@@ -137,7 +138,7 @@ class Compacting(Engine):
             if wish is None:
                 return
             ready = desk.take_ready(key, wish)
-            self._record(key, ready or await desk.aprepare(wish))
+            self._record(desk, key, ready or await desk.aprepare(wish))
 
     # --- under the lock -------------------------------------------------------------
 
@@ -178,22 +179,22 @@ class Compacting(Engine):
                 key, asked.fold, asked.count, session_id=self._session_name
             )
 
-    def _record(self, key: TargetKey, prepared: Prepared) -> None:
+    def _record(self, desk: SummaryDesk, key: TargetKey, prepared: Prepared) -> None:
         """Log what came of a wish, unless what it was about has changed meanwhile."""
         result = prepared.result
         with self._lock:
-            if self._desk is None or not self._is_writable:
+            if self._desk is not desk or not self._is_writable:
                 return
             fold = self._caught_up(key).fold
             current = fold.summaries.current
             still_holds = prepared.still_holds(
                 former_id=None if current is None else current.item.id,
-                left_out=self._desk.items_of(fold.unsummarized()),
+                left_out=desk.items_of(fold.unsummarized()),
             )
             if not still_holds or result.reason == "nothing_new":
                 self._event("summary_outdated", target=key.name, calls=result.calls)
                 return
-            entry: SummaryAdded | SummaryRefused = self._desk.refusal(prepared)
+            entry: SummaryAdded | SummaryRefused = desk.refusal(prepared)
             if result.text is not None:
                 item = ContextItem(role="user", content=result.text, source="summary")
                 named = self._log.name_summary(self._stamped(item))
@@ -201,7 +202,7 @@ class Compacting(Engine):
                     named,
                     covers=result.covered_ids,
                     extends=prepared.snapshot.former_id,
-                    made_by=self._desk.made_by,
+                    made_by=desk.made_by,
                 )
             self._append(entry)
             self._caught_up(key)

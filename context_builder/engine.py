@@ -18,8 +18,15 @@ from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.hooks import Hooks, HookState, checked_hooks
 from context_builder.limits import Limits, check_limits, limits_for, provider_of
 from context_builder.logs import log_event
-from context_builder.measuring import SessionRuler
-from context_builder.options import checked_options, checked_settings
+from context_builder.measuring import SessionRuler, Tried
+from context_builder.options import (
+    BUDGETS,
+    CONFIGURABLE,
+    NAMED_OPTIONS,
+    changed_options,
+    checked_options,
+    checked_settings,
+)
 from context_builder.render import Rendering, adapter_for
 from context_builder.targets import Target, TargetKey
 from context_builder.transforms import TargetHooks
@@ -74,12 +81,15 @@ class Engine(Intake):
             thinking_budget_tokens=thinking_budget_tokens,
         )
         self._desk = _desk_of(summarizer, summary_policy)
+        self._summary_policy = summary_policy
         self._hook_state = HookState(checked_hooks(hooks))
         self._counter = counter
         self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
         self._counts: dict[str, dict[int, int]] = {}
-        self._tried: dict[str, dict[int, int]] = {}
+        self._tried: dict[str, Tried] = {}
         self._built: TargetKey | None = None
+        self._unanswered: tuple[TargetKey, int] | None = None
+        """What was built last, and at which revision, until its answer comes in."""
         self._limits_of(TargetKey("openai", model, None))  # fails now, not later
         if system_prompt is not None:
             self.add_system_prompt(system_prompt)
@@ -117,40 +127,62 @@ class Engine(Intake):
     def configure(self, **changes: Any) -> None:
         """Change settings of the session; what is decided is decided anew.
 
-        They are `model`, `max_tokens`, `context_window`, `settings` and `options`.
-        What was decided under the former settings is decided anew from the log.
+        They are those of the class, but for what has doors of its own (system prompt
+        and tools) and for `counter` and `clock`. What was decided under the former
+        settings is decided anew from the log. None is the default of a setting; the
+        named options of requests (`max_output_tokens`, ...) stay beside the others.
+        Providers that were added with `add_context_provider` stay beside other hooks.
 
         Raises:
             InvalidItemError: If a name is none of these, or no budget is left.
             UnknownModelError: If the model's window is not known.
         """
-        known = ("model", "max_tokens", "context_window", "settings", "options")
         for name in changes:
-            if name not in known:
-                message = f"{name} is no setting; settings are {', '.join(known)}"
+            if name not in CONFIGURABLE:
+                known = ", ".join(CONFIGURABLE)
+                message = f"{name} is no setting; settings are {known}"
                 raise InvalidItemError(message, field=name)
-        if "settings" in changes:
-            changes["settings"] = checked_settings(changes["settings"])
-        if "options" in changes:
-            changes["options"] = checked_options(changes["options"])
         with self._lock:
-            former = {name: getattr(self, f"_{name}") for name in changes}
-            self._assign(changes)
+            new = self._checked(changes)
+            former = {name: getattr(self, name) for name in new}
+            vars(self).update(new)
             try:
                 self._limits_of(TargetKey("openai", self._model, None))
             except Exception:
-                self._assign(former)
+                vars(self).update(former)
                 raise
             self._targets.clear()
-            self._built = None
+            self._built = self._unanswered = None
             if self._desk is not None:
                 self._desk.forget()
 
     # --- inside ---------------------------------------------------------------------
 
-    def _assign(self, values: Mapping[str, Any]) -> None:
-        for name, value in values.items():
-            setattr(self, f"_{name}", value)
+    def _checked(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what a change of settings sets, by attribute; nothing is set yet.
+
+        Raises:
+            InvalidItemError: If a value is not what it has to be.
+        """
+        new = {f"_{name}": changes[name] for name in changes if name in BUDGETS}
+        if "settings" in changes:
+            new["_settings"] = checked_settings(changes["settings"])
+        named = {name: changes[name] for name in changes if name in NAMED_OPTIONS}
+        if named or "options" in changes:
+            options = changed_options(changes.get("options", self._options), named)
+            new["_options"] = options
+        if "summarizer" in changes or "summary_policy" in changes:
+            desk = self._desk
+            summarizer = changes.get("summarizer", desk and desk.summarizer)
+            policy = changes.get("summary_policy", self._summary_policy)
+            new["_desk"] = made = _desk_of(summarizer, policy)
+            if made is not None and desk is not None:
+                made.guard = desk.guard  # one at a time, whoever is asked
+            new["_summary_policy"] = policy
+        if "hooks" in changes:
+            state = self._hook_state
+            new["_hook_state"] = state.with_hooks(checked_hooks(changes["hooks"]))
+        return new
 
     def _model_for(self, target: str, model: str | None) -> str | None:
         """Return the model that a request names.
@@ -182,6 +214,7 @@ class Engine(Intake):
             asked = self._target(target, model, max_tokens)
             self._built = asked.key
             rendering = self._rendered(asked)
+            self._unanswered = (asked.key, self._log.revision)
         self._built_for(asked)
         return rendering
 
@@ -278,7 +311,7 @@ class Engine(Intake):
         adapter = adapter_for(key.name)
         counter = self._counter or adapter.counter(key.model)
         counts = self._counts.setdefault(counter.name, {})
-        tried = self._tried.setdefault(counter.name, {})
+        tried = self._tried.setdefault(counter.name, Tried())
         return Target(
             key,
             adapter=adapter,
@@ -287,8 +320,8 @@ class Engine(Intake):
                 key.model,
                 counter.count,
                 counts,
-                getattr(counter, "count_many", None),
-                tried,
+                count_many=getattr(counter, "count_many", None),
+                tried=tried,
             ),
             limits=self._limits_of(key),
             settings=self._settings,
@@ -317,9 +350,9 @@ def _desk_of(summarizer: object, policy: object) -> SummaryDesk | None:
     Raises:
         InvalidItemError: If it is no summariser, or the policy is none.
     """
-    if summarizer is None:
+    if summarizer is None and policy is None:
         return None
     # Who needs none pays nothing for it: the package is loaded now.
     module = importlib.import_module("context_builder.summarizers.desk")
-    desk: SummaryDesk = module.SummaryDesk(summarizer, policy)
-    return desk
+    checked = module.checked_policy(policy)
+    return None if summarizer is None else module.SummaryDesk(summarizer, checked)

@@ -190,6 +190,21 @@ class HookState:
         self.index: SessionIndex | None = None
         """What the session holds, once somebody searched it."""
 
+    def with_hooks(self, hooks: Hooks) -> HookState:
+        """Return the same session's state with other hooks.
+
+        Providers that were added to the session later stay.
+        """
+        former = {one.name: one for one in self.hooks.context_providers}
+        added = {n: one for n, one in self.providers.items() if former.get(n) != one}
+        state = HookState(hooks)
+        state.providers |= added
+        state.said, state.failures = self.said, self.failures
+        state.told, state.loaded = self.told, self.loaded
+        state.last_key, state.is_asking = self.last_key, self.is_asking
+        state.built, state.index = self.built, self.index
+        return state
+
     def rules(
         self, refuse: Callable[[str, str, Exception], None]
     ) -> tuple[tuple[Rung, ...] | None, PriorityRule | None]:

@@ -97,8 +97,9 @@ class ContextItem:
     """
 
     role: Role
-    content: Content = ""
-    """Text, or parts. Empty for a message that only calls tools."""
+    content: Content = dataclasses.field(default="", repr=False)
+    """Text, or parts. Empty for a message that only calls tools. Not in the `repr`:
+    that ends up in logs and in reports of errors."""
     id: str = ""
     """The session's name for the item, such as `"i7"`; given when it enters the log."""
     priority: int = -1
@@ -125,7 +126,7 @@ class ContextItem:
     """The tool failed."""
     partial: bool = False
     """Only a part was received: the stream was cut."""
-    metadata: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     """Yours; kept with the item, never sent. `metadata["extra"]` holds vendor marks."""
     has_own_priority: bool | None = None
     """Whether the priority was given, not taken by kind. A given one never decays."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,9 +12,62 @@ if TYPE_CHECKING:
     from context_builder.items import ContextItem, Unit
     from context_builder.render import ProviderAdapter
 
-__all__ = ["KnownSizes", "SessionRuler"]
+__all__ = ["KnownSizes", "SessionRuler", "Tried"]
 
 _MOST_TRIED = 1_024
+_MOST_UNPACKED = 32
+"""So many tried texts are kept as they come; more are packed."""
+
+
+class _Packed:
+    """Sizes by key, packed: a tenth of what a dictionary of them takes."""
+
+    __slots__ = ("_keys", "_sizes")
+
+    def __init__(self, sizes: Iterable[tuple[int, int]] = ()) -> None:
+        ordered = sorted(sizes)
+        self._keys = array("q", [key for key, _ in ordered])
+        self._sizes = array("Q", [size for _, size in ordered])
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def get(self, key: int) -> int | None:
+        """Return a size; None: it is not known."""
+        place = bisect_left(self._keys, key)
+        is_known = place < len(self._keys) and self._keys[place] == key
+        return self._sizes[place] if is_known else None
+
+    def joined(self, sizes: dict[int, int]) -> _Packed:
+        """Return these sizes and others."""
+        return _Packed([*zip(self._keys, self._sizes, strict=True), *sizes.items()])
+
+
+class Tried:
+    """The sizes of texts that were only tried, for as long as they are not many."""
+
+    __slots__ = ("_packed", "_sizes")
+
+    def __init__(self) -> None:
+        self._sizes: dict[int, int] = {}
+        self._packed = _Packed()
+
+    def get(self, key: int) -> int | None:
+        """Return a size; None: it is not known."""
+        size = self._sizes.get(key)
+        return self._packed.get(key) if size is None else size
+
+    def put(self, key: int, size: int) -> None:
+        """Remember a size for a while."""
+        self._sizes[key] = size
+
+    def settle(self) -> None:
+        """Pack what was tried, or let go of it once it is too much."""
+        if len(self._sizes) + len(self._packed) > _MOST_TRIED:
+            self._sizes, self._packed = {}, _Packed()
+        elif len(self._sizes) > _MOST_UNPACKED:
+            self._packed = self._packed.joined(self._sizes)
+            self._sizes = {}
 
 
 class SessionRuler:
@@ -31,15 +86,16 @@ class SessionRuler:
         model: str | None,
         count: Callable[[str], int],
         counts: dict[int, int],
+        *,
         count_many: Callable[[Sequence[str]], Sequence[int]] | None = None,
-        tried: dict[int, int] | None = None,
+        tried: Tried | None = None,
     ) -> None:
         self._adapter = adapter
         self._model = model
         self._count = count
         self._count_many = count_many
         self._counts = counts
-        self._tried = {} if tried is None else tried
+        self._tried = Tried() if tried is None else tried
 
     def text(self, text: str) -> int:
         """Return the tokens of a text."""
@@ -48,7 +104,8 @@ class SessionRuler:
         if tokens is None:
             tokens = self._tried.get(key)
         if tokens is None:
-            tokens = self._tried[key] = self._count(text)
+            tokens = self._count(text)
+            self._tried.put(key, tokens)
         return tokens
 
     def said(self, text: str) -> int:
@@ -90,8 +147,7 @@ class SessionRuler:
 
     def forget_tried(self) -> None:
         """Let go of the sizes of texts that were only tried, once they are many."""
-        if len(self._tried) > _MOST_TRIED:
-            self._tried.clear()
+        self._tried.settle()
 
 
 class KnownSizes:

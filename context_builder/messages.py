@@ -2,11 +2,13 @@
 
 These are the library's own shapes. `collect` reads every vendor's format into them,
 `render` says them in a vendor's format. They know no vendor: what only one vendor
-understands travels in `extra`, under that vendor's name, untouched.
+understands travels in `extra`, under that vendor's name, untouched. What was said is in
+no `repr`: that ends up in logs and in reports of errors.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -35,7 +37,7 @@ Extra = Mapping[str, Any]
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    extra: Extra | None = None
+    extra: Extra | None = Field(default=None, repr=False)
     """Vendor marks on this part, such as Gemini's `thoughtSignature`."""
 
     def _has_one_of(self, *names: str) -> Self:
@@ -51,17 +53,17 @@ class TextPart(_Part):
     """A piece of text."""
 
     type: Literal["text"] = "text"
-    text: str
+    text: str = Field(repr=False)
 
 
 class ImagePart(_Part):
     """A picture: exactly one of `url`, `data` and `file_id`."""
 
     type: Literal["image"] = "image"
-    url: str | None = None
-    """An http(s) address that the vendor fetches. A data: address is read into
-    `data`."""
-    data: str | None = None
+    url: str | None = Field(default=None, repr=False)
+    """An http(s) address that the vendor fetches; nothing here does. A data: address is
+    read into `data`."""
+    data: str | None = Field(default=None, repr=False)
     """The file in base64."""
     media_type: str | None = None
     """Such as `image/png`; needed beside `data`."""
@@ -79,10 +81,10 @@ class FilePart(_Part):
     """A document: exactly one of `url`, `data`, `text` and `file_id`."""
 
     type: Literal["file"] = "file"
-    url: str | None = None
-    data: str | None = None
+    url: str | None = Field(default=None, repr=False)
+    data: str | None = Field(default=None, repr=False)
     """The file in base64."""
-    text: str | None = None
+    text: str | None = Field(default=None, repr=False)
     """A plain-text document."""
     file_id: str | None = None
     media_type: str | None = None
@@ -98,7 +100,7 @@ class AudioPart(_Part):
     """Sound, in base64."""
 
     type: Literal["audio"] = "audio"
-    data: str
+    data: str = Field(repr=False)
     media_type: str = "audio/wav"
 
 
@@ -119,11 +121,11 @@ class ToolCall:
     """Joins the call to its result. Vendors reuse ids: it names this call only until
     it is answered."""
     name: str
-    arguments: str = "{}"
+    arguments: str = dataclasses.field(default="{}", repr=False)
     """The arguments as JSON text, exactly as the model wrote them."""
     type: Literal["function", "custom"] = "function"
     """`custom`: the arguments are free text (OpenAI custom tools)."""
-    extra: Extra | None = None
+    extra: Extra | None = dataclasses.field(default=None, repr=False)
     """Vendor marks on this call."""
 
 
@@ -134,11 +136,11 @@ class ReasoningPart:
     provider: str
     """The adapter family whose model wrote it, such as `"anthropic"`. Others never get
     it."""
-    text: str = ""
+    text: str = dataclasses.field(default="", repr=False)
     """The readable text; empty where the vendor keeps it to itself."""
-    signature: str | None = None
+    signature: str | None = dataclasses.field(default=None, repr=False)
     """The vendor's proof that the text is unchanged."""
     model: str | None = None
     """The model that wrote it, where known. Some models refuse another's."""
-    data: Mapping[str, Any] | None = None
+    data: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     """The vendor's block as it came, as JSON; what is sent back when present."""

@@ -15,7 +15,33 @@ from context_builder.collect.plain import plain_json, repair_json, wrong
 from context_builder.errors import InvalidItemError
 from context_builder.settings import RequestOptions, Settings
 
-__all__ = ["checked_options", "checked_settings"]
+__all__ = [
+    "BUDGETS",
+    "CONFIGURABLE",
+    "NAMED_OPTIONS",
+    "changed_options",
+    "checked_options",
+    "checked_settings",
+]
+
+BUDGETS = ("model", "max_tokens", "context_window")
+NAMED_OPTIONS = (
+    "max_output_tokens",
+    "response_format",
+    "tool_choice",
+    "thinking_budget_tokens",
+)
+"""Options of requests that a session takes by their own names as well."""
+CONFIGURABLE = (
+    *BUDGETS,
+    "settings",
+    "options",
+    *NAMED_OPTIONS,
+    "summarizer",
+    "summary_policy",
+    "hooks",
+)
+"""What can be changed in a session, by the names of its arguments."""
 
 
 def checked_settings(settings: object) -> Settings:
@@ -37,13 +63,21 @@ def checked_options(options: object, **named: Any) -> RequestOptions:
     Raises:
         InvalidItemError: If one is not what it has to be.
     """
+    given = {name: value for name, value in named.items() if value is not None}
+    return changed_options(options, given)
+
+
+def changed_options(options: object, changes: Mapping[str, Any]) -> RequestOptions:
+    """Return the options with changes; None is a value like others.
+
+    Raises:
+        InvalidItemError: If one is not what it has to be.
+    """
     if options is None:
         options = RequestOptions()
     if not isinstance(options, RequestOptions):
         raise wrong(options, "options", "RequestOptions")
-    given = dict(options) | {
-        name: value for name, value in named.items() if value is not None
-    }
+    given = dict(options) | dict(changes)
     try:
         return RequestOptions.model_validate(
             {name: _owned(value, name) for name, value in given.items()}

@@ -117,8 +117,9 @@ class Settings(_Settings):
     truncate_at: int = Field(default=80, ge=0, le=100)
     """From this priority up an item is shortened where it can be; below it is
     dropped."""
-    keep_recent_rounds: int = Field(default=1, ge=1)
-    """Rounds of tool calls of the current turn whose results stay longest."""
+    keep_recent_rounds: int = Field(default=3, ge=1)
+    """Most rounds of tool calls of the current turn whose results stay longest: those
+    before the newest one only while all of them fit in half of the room."""
     min_shortened_tokens: int = Field(default=80, ge=16)
     """Results are not cut below this size while older rounds can be cleared instead."""
     recall_share: float = Field(default=0.60, ge=0, le=1)

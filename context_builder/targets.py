@@ -245,6 +245,11 @@ class Target:
         self._fold.move_limit(self._calibration.counted(budget_tokens))
 
     @property
+    def rendered_revision(self) -> int | None:
+        """At which revision the request was rendered that was rendered last."""
+        return None if self._rendered is None else self._rendered[0]
+
+    @property
     def rendered_tokens(self) -> int | None:
         """What the request that was rendered last was counted as, if there is one."""
         if self._rendered is None:

@@ -39,7 +39,8 @@ def _fuzzed(name: str, seconds: int, seed: int) -> int:
         (corpus / f"seed-{number}").write_bytes(data)
     for known in sorted((KNOWN / name).glob("*")):
         (corpus / f"known-{known.name}").write_bytes(known.read_bytes())
-    before = {*folder.glob("crash-*"), *folder.glob("timeout-*")}
+    for old in _artifacts(folder):
+        old.unlink()
     command = [
         sys.executable, "-m", "fuzz.one", name, str(corpus),
         f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=20000",
@@ -49,17 +50,22 @@ def _fuzzed(name: str, seconds: int, seed: int) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     log = done.stdout + done.stderr
     (folder / "log.txt").write_text(log, "utf-8")
-    found = {*folder.glob("crash-*"), *folder.glob("timeout-*")} - before
+    found = _artifacts(folder)
     seen = _DONE.findall(log)
     inputs, reached = seen[-1] if seen else ("0", "0")
     inputs = (re.findall(r"number_of_executed_units: (\d+)", log) or [inputs])[-1]
     line = f"{name:<10} {int(inputs):>9,} inputs, {int(reached):>6,} places reached"
     print(f"{line}, {len(found)} crashes (seed {seed}, {seconds} s)")
-    for crash in sorted(found):
+    for crash in found:
         print(f"  {crash}")
     if done.returncode and not found:
         print(log[-2_000:])
     return len(found) + (done.returncode != 0 and not found)
+
+
+def _artifacts(folder: Path) -> list[Path]:
+    kinds = ("crash-*", "timeout-*", "oom-*")
+    return sorted(path for kind in kinds for path in folder.glob(kind))
 
 
 def _arguments() -> argparse.Namespace:

@@ -128,7 +128,8 @@ def shorten(data: bytes) -> None:
     arguments = shorten_arguments(text, most, _COUNT)
     _require(isinstance(json.loads(arguments), dict), "arguments are no object")
     _require(_COUNT(arguments) <= most, "arguments are too large")
-    _require(len(truncate_chars(text, most)) <= max(most, 20), "too many characters")
+    notice = 80
+    _require(len(truncate_chars(text, most)) <= most + notice, "too many characters")
     gist(text)
 
 

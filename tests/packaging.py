@@ -110,7 +110,8 @@ def install(wheel: Path, extra: str, *, is_newest: bool) -> str:
         try:
             _run(
                 *(sys.executable, "-m", "pip", "--python", python, "install"),
-                *("--quiet", "--disable-pip-version-check", *pins, named),
+                *("--quiet", "--no-compile", "--disable-pip-version-check"),
+                *(*pins, named),
             )
             for program in (CORE, EXTRAS.get(extra, "")):
                 _run(python, "-I", "-W", "error", "-c", program, cwd=Path(folder))

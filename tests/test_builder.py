@@ -437,6 +437,39 @@ def test_a_change_that_leaves_no_budget_is_undone() -> None:
     assert (ctx.model, ctx.budget_tokens) == (None, 900)
 
 
+def test_options_of_requests_change_by_their_names() -> None:
+    """Beside those that stay; None takes one away, and the output's room with it."""
+    ctx = ContextBuilder(context_window=10_000, options=RequestOptions(temperature=0.5))
+    ctx.add_user_message("hi")
+    free = ctx.budget_tokens
+    ctx.configure(max_output_tokens=6_000)
+    request = ctx.request(model="gpt-4o")
+    assert (request["max_completion_tokens"], request["temperature"]) == (6_000, 0.5)
+    assert ctx.budget_tokens == 4_000
+    ctx.configure(max_output_tokens=None)
+    assert "max_completion_tokens" not in ctx.request(model="gpt-4o")
+    assert ctx.budget_tokens == free
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"max_output_tokens": -1},
+        {"summarizer": "gpt-4o"},
+        {"summary_policy": {"min_tokens": 1}},
+        {"hooks": print},
+        {"max_tokens": 50, "hooks": print},
+        {"tools": []},
+    ],
+)
+def test_a_setting_that_is_none_changes_nothing(change: dict[str, Any]) -> None:
+    """All of a change is made, or none of it."""
+    ctx = builder(900)
+    with pytest.raises(InvalidItemError):
+        ctx.configure(**change)
+    assert ctx.budget_tokens == 900
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -342,6 +342,34 @@ def test_a_failing_hook_is_reported_and_harms_nobody() -> None:
     assert {type(one) for one in seen} == {Compaction, ModelSwitch}
 
 
+def test_hooks_can_be_changed() -> None:
+    """Others take their place; what was added to the session stays, told things too."""
+    told: list[Compaction] = []
+    ctx = ContextBuilder(
+        model="gpt-4o",
+        max_tokens=300,
+        hooks=Hooks(context_providers=(ContextProvider("time", lambda: "10:00"),)),
+    )
+    ctx.add_context_provider("place", lambda: "at home")
+    talk(ctx, 20)
+    compactions = ctx.explain().compactions
+    ctx.build()
+    ctx.configure(
+        hooks=Hooks(
+            context_providers=(ContextProvider("mood", lambda: "calm"),),
+            on_compaction=(told.append,),
+        )
+    )
+    ctx.build()
+    assert (compactions > 0, told) == (True, [])  # it happened before
+    ctx.add_user_message("and now?")
+    values = [i.text for i in ctx.items[-3:]]
+    assert sorted(values) == ["and now?", "at home", "calm"]
+    ctx.compact()
+    ctx.build()
+    assert all(one.revision >= compactions for one in told)
+
+
 def test_a_switch_of_the_model_is_told() -> None:
     """Of requests, not of looking; a new setting counts at the next build."""
     seen: list[ModelSwitch] = []

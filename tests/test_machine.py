@@ -1,22 +1,64 @@
-"""The public face in any order: every promise after every step, for every vendor."""
+"""The public face in any order: every promise after every step, for every vendor.
+
+`python -m benchmarks.machine` goes on with the same machines for as long as it is asked.
+"""
 
 from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
+from context_builder import ContextBuilder
+from context_builder.testing import WordCounter
 from tests.machine.face import Face
+from tests.machine.kept import Kept
+from tests.trials import Recorder
 
-SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much)
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 SHORT = settings(
-    max_examples=int(os.environ.get("MACHINE_EXAMPLES", "6")),
-    stateful_step_count=25,
+    max_examples=100 if LONG else 4,
+    stateful_step_count=40 if LONG else 15,
     deadline=None,
-    suppress_health_check=SLOW,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink takes minutes
+    suppress_health_check=list(HealthCheck),
 )
-"""What every run does. `python -m benchmarks.machine` goes on for as long as it is
-asked to."""
 
 TestFace = Face.TestCase
 TestFace.settings = SHORT
+TestKept = Kept.TestCase
+TestKept.settings = SHORT
+
+
+# --- what the machines found ------------------------------------------------------------
+
+
+def test_another_target_does_not_count_what_was_tried() -> None:
+    """What was counted while something was shortened for one vendor is known to all."""
+    counter = Recorder()
+    ctx = ContextBuilder(max_tokens=60, counter=counter)
+    for number in range(12):
+        ctx.add_user_message(f"question {number} " + "why " * 20)
+        ctx.add_assistant_message(f"answer {number} " + "because " * 20)
+        ctx.build("openai")
+    asked = counter.asked.copy()
+    ctx.build("openai-compatible")
+    again = {text for text, times in counter.asked.items() if times > asked[text] > 0}
+    assert again == set()
+
+
+def test_a_call_of_no_tool_has_one_name_everywhere() -> None:
+    """A broken stream may leave a call without a name: it and its result agree."""
+    ctx = ContextBuilder(max_tokens=900, counter=WordCounter())
+    ctx.add_user_message("Look.")
+    parts = [{"functionCall": {"args": {"at": "sea"}}}]
+    content = {"role": "model", "parts": parts}
+    item = ctx.add_response({"candidates": [{"content": content, "finishReason": "STOP"}]})
+    assert item is not None
+    (call,) = item.tool_calls
+    ctx.add_tool_result(call.name, "calm", tool_call_id=call.id or None)
+    request = ctx.request("gemini", model="gemini-3.5-flash")
+    asked, answered = (each["parts"][0] for each in request["contents"][1:])
+    assert asked["functionCall"]["name"] == answered["functionResponse"]["name"]
+    reasons = [outcome.reason for outcome in ctx.explain("gemini").outcomes]
+    assert any("a call of no tool" in reason for reason in reasons)

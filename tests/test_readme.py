@@ -39,6 +39,15 @@ README, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
 PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
 WRITTEN = (*PAGES, ROOT / "CONTRIBUTING.md")
 """Pages with parts that are taken from the code."""
+LINKED = (
+    *WRITTEN,
+    CHINESE,
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "benchmarks").rglob("*.md")),
+    *sorted((ROOT / "examples").rglob("*.md")),
+    *sorted((ROOT / "tests" / "data").rglob("*.md")),
+)
+"""Pages whose links are followed."""
 
 COMPILED_ONLY = {
     ("README.md", "from openai import OpenAI"): "asks a model",
@@ -240,7 +249,7 @@ def test_the_chinese_readme_has_the_same_examples() -> None:
     assert blocks[0] == blocks[1]
 
 
-@pytest.mark.parametrize("page", [*PAGES, CHINESE], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.as_posix()[-30:])
 def test_links_lead_somewhere(page: Path) -> None:
     """Every link between pages has its file, and its heading."""
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)

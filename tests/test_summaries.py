@@ -39,6 +39,36 @@ def test_a_summary_stands_for_what_left() -> None:
     assert "summary s1 of" in str(report)
 
 
+def test_a_session_can_get_a_summarizer_later() -> None:
+    """Or another policy for it, or none: then what was summarized stays so."""
+    ctx = session(None)
+    assert "<summary>" not in str(ctx.build())
+    summarizer = FakeSummarizer(returns=SUMMARY)
+    ctx.configure(summary_policy=SummaryPolicy(min_tokens=10**6))
+    ctx.configure(summarizer=summarizer)
+    ctx.build()
+    assert summarizer.calls == 0  # the policy that was given first holds
+    ctx.configure(summary_policy=None)
+    assert said(ctx)[0] == f"<summary>{SUMMARY}</summary>"
+    ctx.configure(summarizer=None)
+    assert said(ctx)[0] == f"<summary>{SUMMARY}</summary>"
+    assert summarizer.calls == 1
+
+
+def test_a_summary_that_comes_after_a_change_is_not_put_in() -> None:
+    """It was asked of a summariser that the session has no more."""
+
+    class Changing:
+        def summarize(self, request: SummaryRequest) -> str:
+            del request
+            ctx.configure(summarizer=FakeSummarizer(returns="the new one's"))
+            return "the former one's"
+
+    ctx = session(Changing())
+    assert "former" not in str(ctx.build())
+    assert "the new one's" in str(ctx.build())
+
+
 def test_asking_again_needs_something_new() -> None:
     """Build as often as you like: one compaction, one question."""
     summarizer = FakeSummarizer()

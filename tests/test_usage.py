@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from context_builder import ContextBuilder, InvalidItemError
+from context_builder.items import UsageRecorded
 from context_builder.testing import turns
 
 MODEL = "claude-sonnet-4-5"
@@ -109,3 +110,95 @@ def test_a_stream_that_raises_is_kept_as_far_as_it_came() -> None:
         ctx.add_response(stream())
     assert ctx.items[-1].text == "The three"
     assert ctx.items[-1].partial
+
+
+# --- the bill that comes with an answer -----------------------------------------------
+
+
+def claude_says(input_tokens: int, model: str = MODEL) -> dict[str, Any]:
+    """Return an answer of Claude's, and what it cost."""
+    return {
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [{"type": "text", "text": "so"}],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": input_tokens, "output_tokens": 3},
+    }
+
+
+def bills(ctx: ContextBuilder) -> list[UsageRecorded]:
+    """Return the bills that the log holds."""
+    return [entry for entry in ctx.log.since(0) if isinstance(entry, UsageRecorded)]
+
+
+def test_an_answer_brings_its_bill() -> None:
+    """As `record_usage` does; told once more, the same bill is no news."""
+    ctx, other = session(max_tokens=4_000), session(max_tokens=4_000)
+    counted = ctx.explain("anthropic").tokens
+    answer = claude_says(counted * 2)
+    for one in (ctx, other):
+        one.request("anthropic")
+    ctx.add_response(answer)
+    ctx.record_usage(answer)
+    other.add_assistant_message("so")
+    other.record_usage(answer)
+    (bill,) = bills(ctx)
+    assert bill.billed_tokens == counted * 2
+    assert bills(other) == [bill]
+    assert ctx.request("anthropic") == other.request("anthropic")
+    assert ctx.explain("anthropic").budget_tokens < 4_000
+
+
+def test_a_bill_over_the_budget_compacts_with_the_answer() -> None:
+    """Nobody has to hand the bill in apart: `add_response` is enough."""
+    ctx = ContextBuilder(model="gpt-4o", max_tokens=400)
+    ctx.extend(turns(7))
+    before = ctx.explain().compactions
+    ctx.request()
+    ctx.add_response(
+        {
+            "object": "chat.completion",
+            "model": "gpt-4o-2024-08-06",
+            "choices": [
+                {
+                    "index": 0,
+                    "finish_reason": "stop",
+                    "message": {"role": "assistant", "content": "so"},
+                }
+            ],
+            "usage": {"prompt_tokens": 401, "completion_tokens": 1},
+        }
+    )
+    after = ctx.explain()
+    assert after.compactions == before + 1
+    assert "bill" in after.prefix_moves[-1]
+    again = ContextBuilder.load(ctx.dump(), model="gpt-4o", max_tokens=400)
+    assert again.request() == ctx.request()
+
+
+def test_an_answer_to_something_else_brings_no_bill() -> None:
+    """One without a request, a second one, another vendor's, one after more was said."""
+    ctx = session(max_tokens=4_000)
+    ctx.add_response(claude_says(900))
+    ctx.request("anthropic")
+    ctx.add_response(claude_says(900, model="gpt-4o"))
+    ctx.request("anthropic")
+    ctx.add_user_message("wait")
+    ctx.explain("anthropic")
+    ctx.add_response(claude_says(900))
+    assert bills(ctx) == []
+    ctx.request("anthropic")
+    ctx.add_response(claude_says(900))
+    ctx.add_response(claude_says(800))
+    assert [bill.billed_tokens for bill in bills(ctx)] == [900]
+
+
+@pytest.mark.parametrize("tokens", [0, -1, 10**15])
+def test_no_answer_is_lost_for_its_bill(tokens: int) -> None:
+    """A bill that cannot be is left out; the answer is in the log."""
+    ctx = session(max_tokens=4_000)
+    ctx.request("anthropic")
+    ctx.add_response(claude_says(tokens))
+    assert ctx.items[-1].text == "so"
+    assert bills(ctx) == []

@@ -9,7 +9,7 @@ from benchmarks.peers.catalogue import EAGER, LAZY, OURS, REFERENCE
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.peers.run import Results
+    from benchmarks.peers.results import Results
 
 __all__ = ["draw"]
 

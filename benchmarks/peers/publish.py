@@ -9,7 +9,7 @@ from benchmarks.peers.chart import draw
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.peers.run import Results
+    from benchmarks.peers.results import Results
 
 __all__ = ["BEGIN", "END", "placed", "publish"]
 
@@ -30,7 +30,7 @@ def publish(results: Results, text: str, root: Path) -> None:
     changed = placed(page.read_text(encoding="utf-8"), shown)
     page.write_text(changed, encoding="utf-8")
     draw(results, root / _PICTURE)
-    (root / _FIGURES).write_text(results.to_json() + "\n", encoding="utf-8")
+    (root / _FIGURES).write_text(results.summary() + "\n", encoding="utf-8")
 
 
 def placed(page: str, text: str) -> str:

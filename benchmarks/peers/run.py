@@ -8,144 +8,27 @@ length is left alone there, and what it did until then is told.
 from __future__ import annotations
 
 import json
-import statistics
-from collections import defaultdict
-from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.generate import conversation
-from benchmarks.peers.catalogue import Peer
 from benchmarks.peers.driver import (
     START_SECONDS,
     PeerFailedError,
     PeerTooSlowError,
     WorkerProcess,
 )
-from benchmarks.peers.judge import Verdict, judge
-from benchmarks.timing import percentiles
+from benchmarks.peers.judge import judge
+from benchmarks.peers.results import Figure, Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-
-__all__ = ["Figure", "Plan", "Results", "run"]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How much is measured."""
-
-    budget_tokens: int = 16_000
-    lengths: tuple[int, ...] = (100, 1_000, 10_000)
-    cold_rounds: int = 5
-    warm_rounds: int = 20
-    steps_a_round: int = 20
-    """Messages appended before the next peer has its turn."""
-    warm_up: int = 20
-    """Messages appended before that: after a load, some do work once that was put off.
-    The slowest of these steps is told apart."""
-    rebuilds: int = 200
-    box_seconds: float = 60.0
-    """How long a peer may take for one answer: a load, or a round of steps."""
-    share_seconds: float = 12.0
-    """After how long at one task and length a peer has no further turn."""
-    sessions: int = 30
-    """Sessions that are held at once while memory is measured."""
-    session_messages: int = 97
-    judged_length: int = 400
-    """Where the judged session begins; it ends `judged_steps` later."""
-    judged_steps: int = 80
-    clock: str = "wall"
-    """`wall`, or `cpu`: the processor's time, all threads together."""
+    from benchmarks.peers.catalogue import Peer
+    from benchmarks.peers.results import Plan
 
 
-QUICK = Plan(
-    lengths=(100, 1_000),
-    cold_rounds=2,
-    warm_rounds=4,
-    steps_a_round=10,
-    warm_up=8,
-    rebuilds=20,
-    box_seconds=15.0,
-    share_seconds=3.0,
-    sessions=5,
-    judged_length=100,
-    judged_steps=40,
-)
-"""A run of a minute or two."""
-
-
-@dataclass(slots=True)
-class Figure:
-    """What was measured of one peer at one task and length."""
-
-    wall: list[float] = field(default_factory=list)
-    """Seconds of each time, by the clock."""
-    cpu: list[float] = field(default_factory=list)
-    """Seconds of the processor, all threads together, of the same."""
-    clock: str = "wall"
-    """Which of the two the tables tell."""
-    is_over: bool = False
-    """Its time was over, so there may be fewer, or none."""
-    problem: str = ""
-
-    @property
-    def taken(self) -> list[float]:
-        """Seconds of each time, by the clock that was chosen."""
-        return self.cpu if self.clock == "cpu" else self.wall
-
-    @property
-    def p50(self) -> float:
-        """The median, in seconds."""
-        return statistics.median(self.taken)
-
-    @property
-    def p99(self) -> float:
-        """The 99th percentile, in seconds."""
-        return percentiles(self.taken)[1]
-
-    @property
-    def mean(self) -> float:
-        """The mean, in seconds: compactions have their share in it."""
-        return statistics.mean(self.taken)
-
-
-@dataclass(slots=True)
-class Results:
-    """Everything that one run found."""
-
-    plan: Plan
-    peers: tuple[Peer, ...]
-    """Those that were there."""
-    versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    missing: dict[str, str] = field(default_factory=dict)
-    """Who was not there, or did not start, and why."""
-    figures: dict[str, dict[str, dict[int, Figure]]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(dict))
-    )
-    """By task (`cold`, `first`, `warm`, `rebuild`, `view`), peer and length."""
-    memory: dict[str, float] = field(default_factory=dict)
-    """Bytes a session beyond its texts, by peer."""
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-
-    def to_json(self) -> str:
-        """Return all of it, each single time included."""
-        plain = {
-            "plan": asdict(self.plan),
-            "versions": self.versions,
-            "missing": self.missing,
-            "seconds": {
-                task: {
-                    peer: {str(n): asdict(figure) for n, figure in by_length.items()}
-                    for peer, by_length in by_peer.items()
-                }
-                for task, by_peer in self.figures.items()
-            },
-            "bytes_a_session": self.memory,
-            "verdicts": {peer: asdict(each) for peer, each in self.verdicts.items()},
-        }
-        return json.dumps(plain, indent=1)
+__all__ = ["run"]
 
 
 class _Run:
@@ -277,8 +160,18 @@ def run(
     python_of: Callable[[Peer], Path | None],
     vocabularies: Path,
     say: Callable[[str], None] = print,
+    keep: Callable[[Results], None] = lambda _: None,
 ) -> Results:
-    """Measure and judge the peers whose environments are there."""
+    """Measure and judge the peers whose environments are there.
+
+    Args:
+        peers: In the order of the tables.
+        plan: How much is measured.
+        python_of: Returns the Python that runs a peer, or None.
+        vocabularies: The folder in which tiktoken finds its files.
+        say: Told what is done.
+        keep: Given what is found so far, so that a run that is broken off is of use.
+    """
     longest = max(*plan.lengths, plan.judged_length)
     steps = plan.warm_up + plan.warm_rounds * plan.steps_a_round
     extra = max(steps, plan.judged_steps)
@@ -300,18 +193,20 @@ def run(
                 budget_tokens=plan.budget_tokens,
             )
             _start(going, worker)
+        results.peers = tuple(worker.peer for worker in going.workers)
         going.judged(history)
         say("judged")
+        going.memory()
+        say("memory: done")
         for length in plan.lengths:
             going.cold(length)
             say(f"cold, {length:,} messages: done")
             going.warm(length)
             say(f"warm, {length:,} messages: done")
-        going.memory()
+            keep(results)
     finally:
         for worker in going.workers:
             worker.end()
-    results.peers = tuple(worker.peer for worker in going.workers)
     return results
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from benchmarks.peers.catalogue import EAGER, LAZY, OURS, REFERENCE
 from benchmarks.peers.judge import COLUMNS
-from benchmarks.peers.run import Figure
+from benchmarks.peers.results import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from benchmarks.peers.run import Results
+    from benchmarks.peers.results import Results
 
 __all__ = ["goals", "report"]
 

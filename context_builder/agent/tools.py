@@ -84,7 +84,7 @@ class Tool:
             return self.reader(arguments)
         try:
             named = json.loads(arguments.strip() or "{}")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             message = f"the arguments are not valid JSON ({error})"
             raise ArgumentsError(message) from error
         if not isinstance(named, dict):

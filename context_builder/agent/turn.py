@@ -249,9 +249,6 @@ class Turn:
                 for field in dataclasses.fields(Usage)
             }
         )
-        if usage.input_tokens > 0:
-            with contextlib.suppress(InvalidItemError):  # a bill that nobody could pay
-                self.ctx.record_usage(usage)
         self.emit(
             UsageReported(usage.input_tokens, usage.cached_tokens, usage.output_tokens)
         )

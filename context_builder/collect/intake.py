@@ -28,6 +28,7 @@ from context_builder.errors import InvalidItemError
 from context_builder.items import PRIORITY_BACKGROUND, ContextItem
 
 if TYPE_CHECKING:
+    from context_builder.collect.imports import Reply
     from context_builder.messages import ReasoningPart
 
 __all__ = ["Intake"]
@@ -256,7 +257,10 @@ class Intake(Recorder):
     def add_response(
         self, response: object, *, model: str | None = None
     ) -> ContextItem | None:
-        """Add a vendor's answer, or its stream, whole: text, reasoning, calls.
+        """Add a vendor's answer, or its stream, whole: text, reasoning, calls, usage.
+
+        What was billed counts as by `record_usage`, where the request that was built
+        last is the one that this answers.
 
         A stream may be the pieces collected, or an iterator, which is then read to its
         end. One that broke off is kept and marked as partial.
@@ -290,10 +294,14 @@ class Intake(Recorder):
         return self._add_reply(pieces, model)
 
     def _add_reply(self, response: object, model: str | None) -> ContextItem | None:
-        items = read_response(response).items
+        reply = read_response(response)
         with self._lock:
-            logged = self.add_turn(self._by_whom(item, model) for item in items)
+            logged = self.add_turn(self._by_whom(item, model) for item in reply.items)
+            self._take_bill(reply)
         return logged[-1] if logged else None
+
+    def _take_bill(self, reply: Reply) -> None:
+        """Take in what an answer cost; who builds no requests has no use for it."""
 
     def _by_whom(self, item: ContextItem, model: str | None) -> ContextItem:
         """Say of reasoning whose it is: it goes back to no other model."""

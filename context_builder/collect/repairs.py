@@ -37,6 +37,8 @@ NO_OUTPUT = "(no output)"
 NO_RESULT = "[no result: this call did not finish]"
 """Stands for the result of a call that was never answered. It must not read like
 success."""
+NAMELESS = "tool"
+"""What a call is to that names none, as a broken stream may leave behind."""
 _BROKEN_TEXT = "unpaired surrogates or NULs replaced"
 _TEXT_FIELDS = ("url", "data", "text", "file_id", "media_type", "filename")
 
@@ -223,6 +225,8 @@ def _kept_calls(item: ContextItem, marks: list[Mark]) -> list[tuple[ToolCall, st
         if call_id in taken:
             call_id = _free_id(call_id, taken | asked)
             marks.append(Mark(item.id, "repaired", "two calls had one id"))
+        if not call.name:
+            marks.append(Mark(item.id, "repaired", f"a call of no tool: {NAMELESS!r}"))
         taken.add(call_id)
         kept.append((_tidy_call(call, call_id, arguments), call.id or call_id))
     return kept
@@ -231,7 +235,7 @@ def _kept_calls(item: ContextItem, marks: list[Mark]) -> list[tuple[ToolCall, st
 def _tidy_call(call: ToolCall, call_id: str, arguments: str) -> ToolCall:
     changes = {
         "id": call_id,
-        "name": repair_text(call.name),
+        "name": repair_text(call.name) or NAMELESS,
         "arguments": arguments,
         "extra": call.extra if _is_sound(call.extra) else None,
     }

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, overload
 
-from context_builder.decide.postings import Postings
+from context_builder.decide.postings import Places, Postings
 from context_builder.decide.terms import date_stamp, term_counts
 from context_builder.passing import is_passing
 
@@ -302,14 +302,11 @@ class Archive:
                         lifted[neighbour] = lift
         return lifted
 
-    def _rarest_of(self, query: Collection[str]) -> list[tuple[int, str]]:
-        """Return the rarest terms of a query, in a fixed order: sums depend on it.
-
-        Before each stands in how many passages it is.
-        """
-        return sorted((self._postings.known(term), term) for term in query)[
-            :_MOST_TERMS
-        ]
+    def _rarest_of(self, query: Collection[str]) -> list[tuple[str, Places]]:
+        """Return the rarest terms of a query, in a fixed order: sums depend on it."""
+        found = [(term, self._postings.find(term)) for term in query]
+        found.sort(key=lambda pair: (pair[1].known, pair[0]))
+        return found[:_MOST_TERMS]
 
     def _scores(
         self, query: Collection[str], live: Sequence[str]
@@ -324,20 +321,23 @@ class Archive:
         archived: dict[int, float] = defaultdict(float)
         there = [0.0] * len(live)
         count = len(self._passages) + len(live)
-        lengths, average = self._lengths, self._total / len(self._lengths)
+        lengths, base = self._lengths, _K1 * (1 - _B)
+        slope = _K1 * _B * len(lengths) / self._total
         asked = 0.0
-        for left, term in self._rarest_of(query):
+        for term, places in self._rarest_of(query):
             having = [n for n, text in enumerate(live) if term in text]
-            known = left + len(having)
+            known = places.known + len(having)
             if known > count * _COMMON_SHARE:
                 continue
             rarity = math.log(1 + (count - known + 0.5) / (known + 0.5))
             asked += rarity
             for number in having:
                 there[number] += rarity
-            for number, times in self._postings.newest(term, _MOST_POSTINGS):
-                norm = _K1 * (1 - _B + _B * lengths[number] / average)
-                scores[number] += rarity * times * (_K1 + 1) / (times + norm)
+            most = rarity * (_K1 + 1)
+            for number, times in places.newest(_MOST_POSTINGS):
+                scores[number] += (
+                    most * times / (times + base + slope * lengths[number])
+                )
                 archived[number] += rarity
         alive = (share for n, share in archived.items() if n not in self._dead)
         more = max(alive, default=0.0) - max(there, default=0.0)

@@ -132,6 +132,7 @@ def _referenced(unit: Unit, rules: Rules) -> Unit:
     items = list(unit.items)
     sizes = list(unit.sizes)
     doubles = {mark.item_id for mark in unit.marks if mark.action == "deduplicated"}
+    cleared: set[str] = set()
     for index, item in enumerate(unit.items):
         if item.id in doubles:
             continue
@@ -141,12 +142,20 @@ def _referenced(unit: Unit, rules: Rules) -> Unit:
         size = rules.ruler.item(short, calls=unit.calls)
         if size < sizes[index]:
             items[index], sizes[index] = short, size
-    return unit.show(
+            cleared.add(item.id)
+    shown = unit.show(
         tuple(items),
         tuple(sizes),
         rendition="reference",
         reason="over budget: an older result, replaced by a reference",
     )
+    # What was cut on entry is more than cut now: the heavier loss is told.
+    marks = tuple(
+        mark
+        for mark in unit.marks
+        if mark.action != "shortened" or mark.item_id not in cleared
+    )
+    return dataclasses.replace(shown, marks=marks)
 
 
 def _short_form(unit: Unit, index: int, rules: Rules) -> ContextItem | None:

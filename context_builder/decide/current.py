@@ -42,6 +42,8 @@ _Cutter = Callable[[str, int], str]
 
 _LEAST_USER_TOKENS = 24
 """The latest user message is not cut below this: less would say nothing."""
+_RECENT_SHARE = 0.5
+"""Of what a compaction leaves the conversation, what the newest rounds may take."""
 _HEAD_CHARS = 4
 _GRID_TOKENS = 32
 """Results are cut to multiples of this, so that their lengths do not jitter."""
@@ -64,6 +66,22 @@ def _rounds(plan: Plan) -> list[int]:
     ]
 
 
+def _recent(plan: Plan, rules: Rules, rounds: Sequence[int]) -> list[int]:
+    """Return the newest rounds, whose results stay longest, as far as they fit.
+
+    Results of several rounds are compared with one another: they stay together where
+    that leaves as much room for everything else. The newest round is always one.
+    """
+    room_tokens = int((plan.target_tokens - plan.fixed_tokens) * _RECENT_SHARE)
+    recent: list[int] = []
+    for index in reversed(rounds[-rules.settings.keep_recent_rounds :]):
+        room_tokens -= plan.units[index].tokens
+        if recent and room_tokens < 0:
+            break
+        recent.append(index)
+    return recent[::-1]
+
+
 def shorten_results_over_share(plan: Plan, rules: Rules) -> Plan:
     """Make the current turn's results smaller where the turn takes more than its share.
 
@@ -81,8 +99,8 @@ def shorten_results_over_share(plan: Plan, rules: Rules) -> Plan:
         plan, target_tokens=plan.tokens - excess_tokens, reserve_tokens=0
     )
     rounds = _rounds(plan)
-    recent = rounds[-rules.settings.keep_recent_rounds :]
-    goal = clear_units(goal, rules, rounds[: -rules.settings.keep_recent_rounds])
+    recent = _recent(plan, rules, rounds)
+    goal = clear_units(goal, rules, rounds[: len(rounds) - len(recent)])
     goal = _shorten_evenly(goal, rules, recent, rules.settings.min_shortened_tokens)
     return dataclasses.replace(
         goal, target_tokens=plan.target_tokens, reserve_tokens=plan.reserve_tokens
@@ -96,7 +114,7 @@ def clear_current_rounds(plan: Plan, rules: Rules) -> Plan:
 
 def shorten_current_results(plan: Plan, rules: Rules) -> Plan:
     """Cut the results of the newest rounds to one length, large ones first."""
-    recent = _rounds(plan)[-rules.settings.keep_recent_rounds :]
+    recent = _recent(plan, rules, _rounds(plan))
     return _shorten_evenly(plan, rules, recent, rules.settings.min_shortened_tokens)
 
 

@@ -26,18 +26,20 @@ _MOST_FACTS = 400
 _SCAN_CHARS = 60_000
 """Only so much of a text is looked at, from its head and from its tail."""
 
+# What a strange text repeats is tried at every character: a run that may fail at its end
+# is bounded, or the time would grow with the square of the text.
 _URL = r"(?P<url>\bhttps?://[^\s\"'<>\\)]+)"
-_MAIL = r"(?P<mail>\b[\w.+-]++@[\w-]+\.[\w.-]+\b)"
+_MAIL = r"(?P<mail>\b[\w.+-]{1,64}+@[\w-]+\.[\w.-]+\b)"
 _PATH = (
-    r"(?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]++/)+[\w.@+-]+|/[\w.@+-]{2,}"
-    r"|\b[\w-]++\.(?=\w*[a-z])\w{1,5}\b)"
+    r"(?P<path>(?:~|\.{1,2})?/?(?:[\w.@+-]{1,255}+/)+[\w.@+-]+|/[\w.@+-]{2,}"
+    r"|\b[\w-]{1,128}+\.(?=\w*[a-z])\w{1,5}\b)"
 )
 _DATE = (
     r"(?P<date>\b\d{4}-\d{2}-\d{2}(?:[T\ ]\d{2}:\d{2}(?::\d{2})?)?"
     r"|\b\d{1,2}:\d{2}\b|\d{4}年\d{1,2}月(?:\d{1,2}日)?)"
 )
 _IDENT_WITH_DIGIT = r"\b(?=\w*\d)(?=\w*[^\W\d_])[\w-]{4,}\b"
-_IDENT_WITH_JOINT = r"\b\w+(?:_\w+)+\b|\b\w+(?:-\w+)*\#\w+\b"
+_IDENT_WITH_JOINT = r"\b\w+(?:_\w+)+\b|\b\w++(?:-\w++){0,16}+\#\w+\b"
 _NUMBER = (
     r"(?P<number>[$€£¥]?\b\d+(?:[.,]\d+)+%?|[$€£¥]\d+|\b\d{3,}\b"
     r"|\b\d+(?:元|分|%|公里|人))"

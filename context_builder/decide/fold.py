@@ -20,7 +20,7 @@ from context_builder.decide.horizon import (
     beyond_horizon,
     unit_id_of,
 )
-from context_builder.decide.recaller import ENOUGH_SHARE, weight_of
+from context_builder.decide.recaller import ENOUGH_SHARE, FRAME_TOKENS, weight_of
 from context_builder.decide.versions import (
     as_shown,
     is_double,
@@ -260,32 +260,46 @@ class Fold(Compactor):
         if wanted_tokens <= 0:
             return
         found = self.recaller.choose(search, wanted_tokens, self.telling.whole)
+        is_lower = False
         if found.tokens > self.recaller.room(weight, self._free_tokens):
-            self._make_room(found.tokens, weight)
-            search = self.recaller.search(newest, self._users.keys())
+            is_lower = self._make_room(found.tokens, weight)
+            if is_lower:
+                search = self.recaller.search(newest, self._users.keys())
             room_tokens = self.recaller.room(weight, self._free_tokens)
             limit_tokens = min(wanted_tokens, room_tokens)
             found = self.recaller.choose(search, limit_tokens, self.telling.whole)
         if found.passages:
             self.recaller.put(newest, found, self._free_tokens)
+        if is_lower:
+            self._tell_more()
 
-    def _make_room(self, wanted_tokens: int, weight: float) -> None:
+    def _tell_more(self) -> None:
+        """Let the digest have what a compaction made free and recall left over."""
+        usable_tokens = self.recaller.usable(self._free_tokens)
+        if self.notice is not None and usable_tokens > 0:
+            self._tell([], is_told=True, low_tokens=self.tokens + usable_tokens)
+
+    def _make_room(self, wanted_tokens: int, weight: float) -> bool:
         """Make room for what is needed badly, where not nearly all of it has some.
 
         What was recalled for earlier messages goes first: it stands late, and little
-        has
-        to be sent anew. A compaction comes only once some room was used for what came
-        in. It goes deeper than others where that is what the room takes.
+        has to be sent anew. A compaction comes only once much of the room was used for
+        what came in. It goes deeper than others where that is what the room takes.
+
+        Returns:
+            Whether something else can be found now.
         """
         enough_tokens = int(wanted_tokens * ENOUGH_SHARE)
         if weight < 1 or self.recaller.room(weight, self._free_tokens) >= enough_tokens:
-            return
+            return False
         if self.recaller.let_go_of_older():
             self.prefix_moves.append("compaction of what was recalled earlier")
         if self.recaller.room(weight, self._free_tokens) >= enough_tokens:
-            return
-        if not self.recaller.has_grown(self.tokens):
-            return
+            return False
+        turns = self.turn - self._compacted_turn
+        if not self.recaller.has_grown(self.tokens, turns):
+            return False
         room_tokens = self.recaller.free_for(wanted_tokens)
         low_tokens = min(self._low_mark(), self.limit_tokens - room_tokens)
-        self._take(self._lowered(low_tokens), "compaction", low_tokens)
+        told_tokens = low_tokens - FRAME_TOKENS  # recall first, then the digest
+        return self._take(self._lowered(low_tokens), "compaction", told_tokens)

@@ -16,7 +16,7 @@ from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
 from context_builder.decide.digest import Still
 from context_builder.decide.horizon import measured
-from context_builder.decide.recaller import FRAME_TOKENS, Recaller
+from context_builder.decide.recaller import Recaller
 from context_builder.decide.shown import Shown
 from context_builder.decide.summaries import SUMMARY_PLACE, Summaries, summary_unit
 from context_builder.decide.telling import Telling
@@ -34,6 +34,9 @@ Tools = tuple[Mapping[str, Any], ...]
 FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 """Measures what no step can change: `system`, `tools`, `overhead`."""
 
+_DIGEST_FRAME_TOKENS = 12
+"""About what the digest's own first line takes, behind the number of messages."""
+_DIGEST_SHARE_OF_FREE = 0.75
 _MOST_SUMMARY_SHARE = 0.5
 """Of what the conversation may take. A larger summary was made for a larger budget."""
 
@@ -122,6 +125,7 @@ class Ledger:
         if is_begun and (system != self.system or tools != self.tools):
             self.prefix_moves.append(reason)
         self.system, self.tools = system, tools
+        self.recaller.has_tools = self.recaller.has_tools or bool(tools)
         self.fixed = self._measure_fixed(system, tools)
 
     def see_moves(self) -> None:
@@ -196,7 +200,7 @@ class Ledger:
     ) -> None:
         """Say how much left, and in a digest what it held.
 
-        The digest takes what is free under the low mark; above it, half of what is
+        The digest takes what is free under the low mark; above it, most of what is
         free. Where a compaction was asked for, it takes what that has freed.
         """
         self.telling.clear()
@@ -205,8 +209,8 @@ class Ledger:
         self.telling.count()
         free = (self._low_mark() if low_tokens is None else low_tokens) - self.tokens
         if low_tokens is None:
-            free = max(free, self._free_tokens // 2)
-        room_tokens = max(0, min(free - FRAME_TOKENS, self._digest_tokens))
+            free = max(free, int(self._free_tokens * _DIGEST_SHARE_OF_FREE))
+        room_tokens = max(0, min(free - _DIGEST_FRAME_TOKENS, self._digest_tokens))
         still = still or Still(self.shown.live)
         self.telling.tell(left, room_tokens, self.summaries, still)
 

@@ -21,7 +21,7 @@ from zlib import crc32
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["MOST_TIMES", "Postings"]
+__all__ = ["MOST_TIMES", "Places", "Postings"]
 
 MOST_TIMES = 255
 """A term that stands in a passage more often than this counts as if it did so often."""
@@ -29,7 +29,7 @@ _TERM_SHIFT = 32
 _TIMES_BITS = 8
 _NUMBER_MASK = (1 << (_TERM_SHIFT - _TIMES_BITS)) - 1
 _MOST_SHORT = 1 << 16
-_LEAST_IN_RUN = 1 << 11
+_LEAST_IN_RUN = 1 << 12
 _MOST_IN_RUN = 1 << 18
 """Places in a run; one of so many is not merged any more."""
 
@@ -69,6 +69,29 @@ class _Run:
         ]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Places:
+    """Where a term stands."""
+
+    known: int
+    """In how many passages."""
+    recent: array[int]
+    spans: list[tuple[_Run, int, int]]
+    """The runs that know it, oldest first, and from where to where they do."""
+
+    def newest(self, most: int) -> Iterator[tuple[int, int]]:
+        """Yield the newest passages, at most so many, and how often it is in each."""
+        recent = self.recent[-most:]
+        for place in reversed(recent):
+            yield place >> _TIMES_BITS & _NUMBER_MASK, place & MOST_TIMES
+        most -= len(recent)
+        for run, first, end in reversed(self.spans):
+            start = max(first, end - most)
+            most -= end - start
+            numbers = map(run.base.__add__, run.numbers[start:end])
+            yield from zip(numbers, run.times[start:end], strict=True)
+
+
 class Postings:
     """Remembers in which passages a term stands, and how often in each."""
 
@@ -83,45 +106,27 @@ class Postings:
         """Take in the terms of a passage; numbers only ever ascend."""
         low = number << _TIMES_BITS
         self._fresh.extend(
-            _key(term) << _TERM_SHIFT
+            crc32(term.encode("utf-8", "surrogatepass")) << _TERM_SHIFT
             | low
             | (times if times < MOST_TIMES else MOST_TIMES)
             for term, times in counts.items()
         )
 
-    def known(self, term: str) -> int:
-        """Return in how many passages a term stands."""
-        self._settle()
-        key = _key(term)
-        start, end = self._recently(key)
-        spans = [run.span(key) for run in self._runs]
-        return end - start + sum(end - start for start, end in spans)
-
-    def newest(self, term: str, most: int) -> Iterator[tuple[int, int]]:
-        """Yield the newest passages of a term, with how often it stands in each.
-
-        Args:
-            term: What to look for.
-            most: How many passages to yield at most, the newest first.
-        """
-        self._settle()
-        key = _key(term)
-        start, end = self._recently(key)
-        start = max(start, end - most)
-        most -= end - start
-        for place in reversed(self._recent[start:end]):
-            yield place >> _TIMES_BITS & _NUMBER_MASK, place & MOST_TIMES
-        for run in reversed(self._runs):
-            start, end = run.span(key)
-            start = max(start, end - most)
-            most -= end - start
-            numbers = map(run.base.__add__, reversed(run.numbers[start:end]))
-            yield from zip(numbers, reversed(run.times[start:end]), strict=True)
-
-    def _recently(self, key: int) -> tuple[int, int]:
-        """Return where the places of a term begin and end that are in no run yet."""
+    def find(self, term: str) -> Places:
+        """Return in which passages a term stands."""
+        if self._fresh:
+            self._settle()
+        key = crc32(term.encode("utf-8", "surrogatepass"))
         start = bisect_left(self._recent, key << _TERM_SHIFT)
-        return start, bisect_left(self._recent, (key + 1) << _TERM_SHIFT, start)
+        end = bisect_left(self._recent, (key + 1) << _TERM_SHIFT, start)
+        spans = []
+        known = end - start
+        for run in self._runs:
+            first, last = run.span(key)
+            if first < last:
+                spans.append((run, first, last))
+                known += last - first
+        return Places(known, self._recent[start:end], spans)
 
     def _settle(self) -> None:
         """Sort in what is fresh; what is enough for a run becomes one."""
@@ -135,10 +140,6 @@ class Postings:
         while self._runs and self._runs[-1].is_at_most(len(places)):
             places = sorted(self._runs.pop().packed() + places)
         self._runs.append(_run_of(places))
-
-
-def _key(term: str) -> int:
-    return crc32(term.encode("utf-8", "surrogatepass"))
 
 
 def _run_of(places: Sequence[int]) -> _Run:

@@ -8,6 +8,7 @@ compaction of a later turn they are the first to go.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ _LEAST_SHARE_OF_RAREST = 0.2
 _MOST_LOOKED_AT = 256
 _ENOUGH_SHARE = 0.9
 """Nothing more is looked at once so much of the limit is used."""
+_LEAST_RESULT_CHARS = 12
 _FRAMING_TOKENS = 3
 """About what a message takes besides its text; its line needs less."""
 _LINE_TOKENS = 4
@@ -52,7 +54,6 @@ class Found:
 def choose_passages(
     search: Search,
     archive: Archive,
-    rules: Rules,
     *,
     limit_tokens: int,
     is_said: Callable[[Passage], bool],
@@ -66,7 +67,6 @@ def choose_passages(
     Args:
         search: What was found, best first.
         archive: Where it was found.
-        rules: What to measure with.
         limit_tokens: What the passages may take.
         is_said: Whether a passage stands in the request in another way.
         unit_of: Finds a unit by its id.
@@ -87,7 +87,9 @@ def choose_passages(
         unit = unit_of(passage.unit_id)
         if unit is None or is_said(passage) or _is_shown(unit, passage.index):
             continue
-        cost = _cost(passage, unit, rules)
+        if _says_nothing(passage, unit):
+            continue
+        cost = _cost(passage, unit)
         if tokens + cost <= limit_tokens:
             chosen.append(passage)
             tokens += cost
@@ -95,12 +97,24 @@ def choose_passages(
     return Found(tuple(chosen), tokens)
 
 
-def _cost(passage: Passage, unit: Unit, rules: Rules) -> int:
-    """Return about what a passage takes; of a whole message it is known."""
-    text = unit.originals[passage.index].text
-    if passage.end - passage.start == len(text):
-        return max(1, unit.whole_sizes[passage.index] - _FRAMING_TOKENS)
-    return rules.ruler.text(passage_text(passage, unit)) + _LINE_TOKENS
+def _cost(passage: Passage, unit: Unit) -> int:
+    """Return about what a passage takes: its part of what its text does.
+
+    It is not counted: most of what is looked at is not chosen, and what is chosen is
+    measured as it is framed.
+    """
+    text_chars = len(unit.originals[passage.index].text)
+    whole_tokens = max(1, unit.whole_sizes[passage.index] - _FRAMING_TOKENS)
+    passage_chars = passage.end - passage.start
+    if passage_chars == text_chars:
+        return whole_tokens
+    return math.ceil(whole_tokens * passage_chars / text_chars) + _LINE_TOKENS
+
+
+def _says_nothing(passage: Passage, unit: Unit) -> bool:
+    """Say whether a piece is a result of a word, such as None: nothing without call."""
+    is_result = unit.originals[passage.index].role == "tool"
+    return is_result and passage.end - passage.start < _LEAST_RESULT_CHARS
 
 
 def _is_shown(unit: Unit, index: int) -> bool:

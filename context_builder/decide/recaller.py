@@ -36,8 +36,14 @@ _MOST_LIVE = 65
 """So many of the newest texts in the request are compared with."""
 _SHARE_OF_ROOM = 0.5
 _SHARE_OF_FREE = 0.75
-"""What is recalled leaves room for what answers it."""
-_LEAST_GROWTH_SHARE = 0.02
+"""What is recalled leaves room for what answers it: calls and their results."""
+_SHARE_WITHOUT_TOOLS = 0.97
+"""Where nothing can be called, only the answer comes: the reply has its own room."""
+_LEAST_GROWTH_SHARE = 0.12
+_MUCH_GROWTH_SHARE = 0.5
+_LEAST_TURNS = 4
+"""A compaction that makes room to recall comes once so much of the room was used for
+what came in: the least after so many turns, much of it before."""
 
 
 def weight_of(need: float) -> float:
@@ -61,15 +67,18 @@ class Recaller:
         self._spent_tokens = 0
         self._room_tokens = limit_tokens
         self._start_tokens = 0
+        self.has_tools = False
+        """Whether the session has tools, or has called one."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to be found."""
-        return not self.archive.passages
+        return self.archive.is_empty
 
     def see(self, unit: Unit) -> None:
-        """Note the date that a unit begins with."""
+        """Note the date that a unit begins with, and whether tools are called."""
         self.archive.see(unit)
+        self.has_tools = self.has_tools or unit.kind == "tool"
 
     def keep(self, units: Iterable[Unit]) -> None:
         """Let units be found that left the request, or stand there in part only."""
@@ -102,10 +111,17 @@ class Recaller:
             self._let_go(place)
         return bool(places)
 
-    def has_grown(self, tokens: int) -> bool:
-        """Say whether some of the room has been used for what came in."""
+    def has_grown(self, tokens: int, turns: int) -> bool:
+        """Say whether enough has come in for another compaction to be worth it.
+
+        Args:
+            tokens: What the request takes.
+            turns: How many turns there were since the last compaction.
+        """
+        is_late = turns >= _LEAST_TURNS
+        share = _LEAST_GROWTH_SHARE if is_late else _MUCH_GROWTH_SHARE
         grown_tokens = tokens - self._start_tokens - self._spent_tokens
-        return grown_tokens >= self._room_tokens * _LEAST_GROWTH_SHARE
+        return grown_tokens >= self._room_tokens * share
 
     def room(self, weight: float, free_tokens: int) -> int:
         """Return what may be recalled now.
@@ -114,15 +130,23 @@ class Recaller:
         that is recalled between two compactions takes at most half of the room that the
         first one left, so that it does not make the next one come much sooner.
         """
-        room = int((free_tokens - FRAME_TOKENS) * _SHARE_OF_FREE)
+        room = self.usable(free_tokens - FRAME_TOKENS)
         if weight < 1:
             allowed = int(self._room_tokens * _SHARE_OF_ROOM)
             room = min(room, allowed - self._spent_tokens)
         return max(0, room)
 
+    def usable(self, free_tokens: int) -> int:
+        """Return what of the free room may be used before the message is answered."""
+        return int(free_tokens * self._share_of_free)
+
     def free_for(self, wanted_tokens: int) -> int:
         """Return what has to be free so that so much can be recalled."""
-        return int(wanted_tokens / _SHARE_OF_FREE) + FRAME_TOKENS
+        return int(wanted_tokens / self._share_of_free) + FRAME_TOKENS
+
+    @property
+    def _share_of_free(self) -> float:
+        return _SHARE_OF_FREE if self.has_tools else _SHARE_WITHOUT_TOOLS
 
     def search(self, newest: Unit, users: AbstractSet[float]) -> Search:
         """Look for what a message asks for."""
@@ -159,7 +183,6 @@ class Recaller:
         return choose_passages(
             search,
             self.archive,
-            self._rules,
             limit_tokens=limit_tokens,
             is_said=is_said,
             unit_of=self._shown.get,

@@ -84,6 +84,8 @@ class Telling:
         still: Still = NOTHING,
     ) -> int:
         """Return what a digest would take if these units left as well."""
+        if self.digest.tokens * _DIGEST_GROWTH >= most_tokens:
+            return most_tokens  # it only ever has more to tell
         draft = self._digest(left, most_tokens, summaries, still)
         return min(most_tokens, int(draft.tokens * _DIGEST_GROWTH))
 

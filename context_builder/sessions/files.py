@@ -118,7 +118,8 @@ def load_session(
         try:
             session.read(read_document(text, name=repr(str(path))), path)
         except InvalidItemError as error:
-            message = f"{str(path)!r} holds what cannot be taken in: {error}"
+            message = f"{str(path)!r} holds messages that are none, or too large"
+            message = f"{message}: {error}"
             raise StoreError(message) from None
     if system_prompt is not None:
         session.add_system_prompt(system_prompt)

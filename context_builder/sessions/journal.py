@@ -211,7 +211,7 @@ def _entry_in(body: dict[str, Any]) -> LogEntry | None:
 def at_of(body: dict[str, Any]) -> int:
     """Return how many items came before the entry of a body; 0 if it does not say."""
     at = body.get("at")
-    return at if isinstance(at, int) else 0
+    return at if isinstance(at, int) and not isinstance(at, bool) else 0
 
 
 def replay(

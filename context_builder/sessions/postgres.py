@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import StoreError
+from context_builder.sessions.postgres_patience import patient_classes
 from context_builder.sessions.postgres_statements import (
     ACQUIRE,
     APPEND,
@@ -52,6 +53,8 @@ POOL_SIZE = 16
 """Most connections of a process, or of an event loop in it."""
 WAIT_SECONDS = 30.0
 """How long to wait for a connection."""
+ANSWER_SECONDS = 30.0
+"""How long to wait for the answer to a statement."""
 _LOCK = 0x43425331
 """The advisory lock that lets one process at a time make the tables."""
 
@@ -72,6 +75,7 @@ class PostgresStore:
     def __init__(self, url: str) -> None:
         self._url = url
         self._psycopg, self._pools = _import_psycopg()
+        self._patient = patient_classes(self._psycopg, lambda: ANSWER_SECONDS)
         self._forget_process()
 
     def _forget_process(self) -> None:
@@ -191,7 +195,7 @@ class PostgresStore:
             pool = self._opened()
             try:
                 return self._asked(pool, statement)
-            except self._pools.PoolTimeout:
+            except (self._pools.PoolTimeout, self._patient.no_answer):
                 raise
             except self._psycopg.OperationalError:
                 # The server may have been restarted. Whoever asks again is understood:
@@ -210,7 +214,7 @@ class PostgresStore:
             pool = await self._aopened()
             try:
                 return await self._aasked(pool, statement)
-            except self._pools.PoolTimeout:
+            except (self._pools.PoolTimeout, self._patient.no_answer):
                 raise
             except self._psycopg.OperationalError:
                 await pool.check()  # as above
@@ -228,7 +232,9 @@ class PostgresStore:
         with self._lock:
             if self._pool is None:
                 self._make_tables()
-                pool = self._pools.ConnectionPool(self._address(), **_POOL)
+                pool = self._pools.ConnectionPool(
+                    self._address(), connection_class=self._patient.connection, **_POOL
+                )
                 pool.open()
                 self._pool = pool
             return self._pool
@@ -245,7 +251,9 @@ class PostgresStore:
 
     async def _open_apool(self) -> Any:
         await asyncio.to_thread(self._make_tables)
-        pool = self._pools.AsyncConnectionPool(self._address(), **_POOL)
+        pool = self._pools.AsyncConnectionPool(
+            self._address(), connection_class=self._patient.aconnection, **_POOL
+        )
         await pool.open()
         return pool
 

@@ -114,7 +114,7 @@ class Redactor:
         """Redact inside the parsed object, so that it stays one."""
         try:
             parsed = json.loads(arguments)
-        except ValueError:
+            kept = self._whole(parsed)
+        except (ValueError, RecursionError):
             return self.text(arguments)
-        kept = self._whole(parsed)
         return arguments if kept == parsed else json.dumps(kept, ensure_ascii=False)

@@ -24,7 +24,7 @@ _SHORT_CHARS = 400
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 _HAS_WORD = re.compile(r"\w")
-_DANGLING = re.compile(r"(?:[,;:(\[{\\]|^\s*[-*+])\Z", re.MULTILINE)
+_DANGLING = re.compile(r"(?:[,;:(\[{\\]|^[^\S\n]*[-*+])\Z", re.MULTILINE)
 _OPENS_JSON = re.compile(r"\{|\[\s*[\[{\"]")
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _MARKUP = re.compile(r"^(?:<!doctype|<html|<\?xml)\b", re.IGNORECASE)
@@ -32,7 +32,7 @@ _MARKUP = re.compile(r"^(?:<!doctype|<html|<\?xml)\b", re.IGNORECASE)
 
 def _one_of(*patterns: str) -> re.Pattern[str]:
     """Match a text that begins with one of these, whatever stands before the word."""
-    return re.compile(rf"\W*(?:{'|'.join(patterns)})", re.IGNORECASE | re.DOTALL)
+    return re.compile(rf"\W*+(?:{'|'.join(patterns)})", re.IGNORECASE | re.DOTALL)
 
 
 _ERROR = _one_of(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from context_builder.items import ContextItem, Unit
     from context_builder.summarizers.protocol import AnySummarizer
 
-__all__ = ["ASYNC_ONLY", "SummaryDesk"]
+__all__ = ["ASYNC_ONLY", "SummaryDesk", "checked_policy"]
 
 ASYNC_ONLY = "async only: use abuild(), arequest() or acompact()"
 """Why a sync call did not ask. It is no attempt: nobody was asked."""
@@ -57,11 +57,8 @@ class SummaryDesk:
         ):
             message = "summarizer must be an object with summarize() or asummarize()"
             raise InvalidItemError(message, field="summarizer", value=summarizer)
-        if policy is not None and not isinstance(policy, SummaryPolicy):
-            message = "summary_policy must be a SummaryPolicy"
-            raise InvalidItemError(message, field="summary_policy", value=policy)
         self.summarizer: AnySummarizer = summarizer
-        self.policy = policy or SummaryPolicy()
+        self.policy = checked_policy(policy)
         self.guard = SummaryGuard()
         self._ready: dict[Hashable, Prepared] = {}
         self._prepared_at: dict[Hashable, tuple[str | None, int]] = {}
@@ -225,6 +222,20 @@ class SummaryDesk:
             made_by=self.made_by,
             error=None if error is None else type(error).__name__,
         )
+
+
+def checked_policy(policy: object) -> SummaryPolicy:
+    """Return how summaries are made; None: the defaults.
+
+    Raises:
+        InvalidItemError: If it is something else.
+    """
+    if policy is None:
+        return SummaryPolicy()
+    if not isinstance(policy, SummaryPolicy):
+        message = "summary_policy must be a SummaryPolicy"
+        raise InvalidItemError(message, field="summary_policy", value=policy)
+    return policy
 
 
 def _former_id(fold: Fold) -> str | None:

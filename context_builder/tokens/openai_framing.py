@@ -259,16 +259,15 @@ def _compact(call: Payload) -> str:
     text = str(call.get("arguments") or call.get("input") or "")
     try:
         return _dumps(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 
 def _as_json_value(text: str) -> str:
     try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
-    return json.dumps(value, ensure_ascii=False)
+        return json.dumps(json.loads(text), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return json.dumps(text, ensure_ascii=False)
 
 
 def _dumps(value: object) -> str:

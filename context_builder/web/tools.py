@@ -106,8 +106,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def _power(base: float, exponent: float) -> Any:
-    is_whole = isinstance(base, int) and isinstance(exponent, int)
-    bits = base.bit_length() * abs(exponent) if is_whole else 0
+    bits = base.bit_length() * abs(exponent) if isinstance(base, int) else 0
     if abs(exponent) > _MOST_POWER or bits > _MOST_BITS:
         message = "that power is too large"
         raise ValueError(message)

@@ -44,7 +44,7 @@ AS_THEY_ARE = ("LICENSE", "pyproject.toml", "constraints.txt", "examples/*.py")
 """Files that the site hands out unchanged."""
 
 _FENCED = re.compile(r"^(```.*?^```[ \t]*)$", re.M | re.S)
-_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_LINK = re.compile(r"\[([^\[\]]*)\]\(([^)\s]+)\)")
 _LOADED = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc=[\"']?(?:https?:)?//[^\"'\s>]+"
     r"|<link\b[^>]*\brel=[\"']?(?:stylesheet|preconnect|preload|icon)\b[^>]*//[^>]+"
@@ -107,15 +107,17 @@ def on_page_markdown(
     path = next(path for path, name in places.items() if name == site)
 
     def turned(match: re.Match[str]) -> str:
-        target, _, anchor = match.group(1).partition("#")
+        text, whole = match.groups()
+        target, _, anchor = whole.partition("#")
         if not target or "://" in target or target.startswith("mailto:"):
             return match.group(0)
         led = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-        if led not in places:
-            WARNINGS.warning("%s links to %s, which the site lacks", path, target)
-            return match.group(0)
-        link = posixpath.relpath(places[led], posixpath.dirname(site) or ".")
-        return f"]({link}{'#' + anchor if anchor else ''})"
+        if led in places:
+            link = posixpath.relpath(places[led], posixpath.dirname(site) or ".")
+            return f"[{text}]({link}{'#' + anchor if anchor else ''})"
+        if not (ROOT / led).exists():
+            WARNINGS.warning("%s links to %s, which is not there", path, target)
+        return text  # it is in the repository, and no part of the site
 
     pieces = _FENCED.split(markdown)
     pieces[::2] = [_LINK.sub(turned, piece) for piece in pieces[::2]]

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import bench_peers
 from benchmarks.peers import vocabulary
 from benchmarks.peers.catalogue import EAGER, LAZY, OURS, PEERS, REFERENCE
 from benchmarks.peers.chart import draw
 from benchmarks.peers.judge import COLUMNS, Verdict
 from benchmarks.peers.publish import BEGIN, END, placed, publish
-from benchmarks.peers.run import Figure, Plan, Results
+from benchmarks.peers.results import Figure, Plan, Results
 from benchmarks.peers.table import goals, report
 
 PNG_BYTES = 150_000
@@ -66,6 +67,16 @@ def test_a_failure_is_not_told_as_a_time(results: Results) -> None:
     assert any("failed" in row for row in rows)
 
 
+def test_a_run_can_be_told_again_by_the_other_clock(results: Results) -> None:
+    """What was written is read back whole; times of the processor are twice as long."""
+    again = Results.from_json(results.to_json())
+    assert report(again) == report(results)
+    again.by("cpu")
+    assert "of the processor" in report(again)
+    assert again.figures["warm"][OURS][100].mean == 0.002
+    assert list(goals(again)) == list(goals(results))  # ratios stay
+
+
 def test_the_plot_is_small(results: Results, tmp_path: Path) -> None:
     """A picture that a repository can hold."""
     draw(results, tmp_path / "peers.png")
@@ -106,6 +117,31 @@ def test_peers_get_the_vocabulary_that_is_shipped(tmp_path: Path) -> None:
         hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:8] for name in names
     }
     assert sums == {"446a9538", "223921b7"}
+
+
+def test_the_command_tells_an_earlier_run(
+    results: Results,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It prints the tables, and writes the figures and the plot where it is told."""
+    earlier, file, plot = (tmp_path / name for name in ("a.json", "b.json", "c.png"))
+    earlier.write_text(results.to_json(), encoding="utf-8")
+    asked = ["--again", str(earlier), "--json", str(file), "--plot", str(plot)]
+    monkeypatch.setattr("sys.argv", ["bench_peers", *asked])
+    bench_peers.main()
+    assert capsys.readouterr().out == report(results) + "\n"
+    assert Results.from_json(file.read_text(encoding="utf-8")).peers == PEERS
+    assert plot.exists()
+
+
+def test_only_known_peers_can_be_asked_for() -> None:
+    """The library and the floors always go along; an unknown name is an error."""
+    names = [peer.name for peer in bench_peers.chosen([OTHER])]
+    assert names == [OURS, EAGER, LAZY, OTHER]
+    with pytest.raises(SystemExit, match="no such peer: nobody"):
+        bench_peers.chosen(["nobody"])
 
 
 def test_every_peer_has_a_module_and_a_note() -> None:

@@ -13,7 +13,8 @@ import pytest
 from benchmarks.peers import vocabulary
 from benchmarks.peers.catalogue import EAGER, OURS, PEERS, REFERENCE, Peer, python_of
 from benchmarks.peers.driver import PeerFailedError, PeerTooSlowError, WorkerProcess
-from benchmarks.peers.run import Plan, Results, run
+from benchmarks.peers.results import Plan, Results
+from benchmarks.peers.run import run
 from benchmarks.peers.table import report
 
 if TYPE_CHECKING:

@@ -135,3 +135,18 @@ def test_a_source_of_ones_own_hides_no_item() -> None:
     ctx = builder()
     with pytest.raises(InvalidItemError):
         ctx.add_message("user", "x", source="repair")
+
+
+def test_of_a_result_that_was_cut_and_then_cleared_the_clearing_is_told() -> None:
+    """The heavier loss is told: a reference is not called shortened."""
+    ctx = builder(640, recall_share=0)
+    ctx.add_user_message("What broke?")
+    ctx.add_assistant_message(tool_calls=[tool_call("call_1", "read_log")])
+    ctx.add_tool_result("read_log", "\n".join(f"step {n}: ok" for n in range(400)))
+    assert outcome(ctx, "i3").action == "shortened"
+    ctx.add_assistant_message("Nothing broke.")
+    ctx.add_user_message("And now? " + "Look again. " * 40)
+    told = outcome(ctx, "i3")
+    assert "left out; it can be fetched again" in str(ctx.build())
+    assert told.action == "referenced"
+    assert told.reason == "over budget: an older result, replaced by a reference"

@@ -21,6 +21,7 @@ from tests.machine.promises import (
     check_all,
     check_growth,
     check_order_of_loss,
+    check_types,
     difference,
 )
 from tests.test_summary_promises import EAGER, whims
@@ -137,6 +138,7 @@ class Frame(RuleBasedStateMachine):
             anew = ask(fresh, target)
             if target in now:
                 assert now[target].bytes == anew.bytes, difference(now[target], anew)
+                check_types(anew)
                 TALLY["cached equals fresh"] += 1
             check_all(self.session, anew, self.setup.budget, self.plain_counter())
         self.compare_with_before(now)

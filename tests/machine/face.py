@@ -154,9 +154,9 @@ class Talk(Frame):
     def asked_system(self, text: str) -> None:
         """The system prompt is a callable, which is asked at each user message."""
         self.session.asked = text
-        known = len(self.ctx.items)
+        revision = self.ctx.revision
         self.ctx.add_system_prompt(lambda: self.session.asked or text)
-        self.session.take_new(known)
+        self.session.take_new(revision)
 
     @precondition(lambda self: self.session.asked is not None)
     @rule(text=st.sampled_from(("Then A.", "Then B.")))

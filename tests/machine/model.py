@@ -7,7 +7,14 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
-from context_builder import ContextBuilder, Policy, RequestOptions, Settings
+from context_builder import (
+    ContextBuilder,
+    ContextItem,
+    Policy,
+    RequestOptions,
+    Settings,
+)
+from context_builder.entries import ItemsAdded, SystemSet
 from context_builder.hooks import LADDER, ContextProvider, Hooks
 from context_builder.testing import turns
 from tests import strategies
@@ -18,7 +25,6 @@ from tests.test_summary_promises import EAGER, Whimsical
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from context_builder import ContextItem
     from context_builder.items import UnitKind
     from context_builder.summarizers import SummaryRequest
 
@@ -178,22 +184,22 @@ class Model(Session):
         self.number += 1
         self.step(strategies._marked(op, self.number))
 
-    def take_new(self, known: int) -> None:
-        """Take note of the items that came in since there were so many."""
-        for place, item in enumerate(self.ctx.items[known:]):
-            opens = place == 0 and item.role == "system" and not self.has_begun
-            if opens or item.source == "system_prompt":
-                self.system = item.text
-            else:
-                self.live.append(item.id)
+    def take_new(self, revision: int) -> None:
+        """Take note of what came in since a revision."""
+        for entry in self.ctx.log.since(revision):
+            if isinstance(entry, SystemSet):
+                self.system = None if entry.item is None else entry.item.text
+            elif isinstance(entry, ContextItem | ItemsAdded):
+                items = entry.items if isinstance(entry, ItemsAdded) else (entry,)
+                self.live += [item.id for item in items]
                 self.has_begun = True
 
     def _add(self, op: Op) -> None:
-        known = len(self.ctx.items)
+        revision = self.ctx.revision
         try:
             getattr(self.ctx, op.door)(**op.given)
         finally:
-            self.take_new(known)
+            self.take_new(revision)
 
     def _set_system(self, op: Op) -> None:
         super()._set_system(op)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from context_builder import ContextBuilder, Report
     from tests.machine.model import Model
 
-__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss", "difference"]
+__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss", "check_types", "difference"]
 
 Json = Any
 """A piece of a request."""
@@ -104,12 +104,22 @@ def check_all(session: Model, said: Said, budget: int, counter: Json) -> None:
         check_chronological(session, {"messages": told})
 
 
+def check_types(said: Said) -> None:
+    """The vendor's SDK takes it, by its own types."""
+    if said.report is None:
+        return
+    refusals = [
+        refusal
+        for refusal in sdk_refusals(said.target, said.request)
+        if "'images'" not in refusal  # Ollama's client wraps them before it checks
+    ]
+    assert not refusals, (said.target, refusals, said.request)
+
+
 def check_valid(said: Said) -> None:
-    """The vendor takes it: by the validator, by the SDK's types, by the cases' rules."""
+    """The vendor takes it: by its validator, and by the rules of the cases."""
     problems = validate(said.request, said.target)
     assert not problems, (said.target, problems, said.request)
-    refusals = sdk_refusals(said.target, said.request)
-    assert not refusals, (said.target, refusals, said.request)
     if said.target in RULES:
         broken = wrong(said.target, read(said.target, said.request))
         assert not [rule for rule in broken if rule != _NO_USER], (broken, said.request)

@@ -238,7 +238,8 @@ def read_tools(tools: Iterable[object]) -> tuple[Mapping[str, Any], ...]:
 
 def _read_tool(tool: object, number: int) -> Mapping[str, Any]:
     field = f"tools[{number}]"
-    data = repair_json(plain_json(openai_chat.read_tool(tool, number), field))
+    with _typed(field):
+        data = repair_json(plain_json(openai_chat.read_tool(tool, number), field))
     function = data.get("function")
     if isinstance(function, Mapping):
         _check_schema(function, f"{field}.function.parameters")

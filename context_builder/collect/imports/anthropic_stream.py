@@ -115,5 +115,5 @@ def _finished(block: Block) -> Block:
         return block  # arguments of a call that nobody named
     try:
         return {**block, "input": json.loads(written)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return block

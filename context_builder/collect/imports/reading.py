@@ -54,7 +54,7 @@ class Imported:
 
     items: tuple[ContextItem, ...]
     """The conversation without the system prompt; without ids."""
-    system: str | None = None
+    system: str | None = dataclasses.field(default=None, repr=False)
     tools: tuple[Mapping[str, Any], ...] = ()
     """As OpenAI function tools."""
     lost: tuple[str, ...] = ()

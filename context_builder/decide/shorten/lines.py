@@ -34,10 +34,10 @@ _TROUBLE: Final = re.compile(
 _NO_TROUBLE: Final = re.compile(
     r"\b(?:0|no|without)\s+(?:error|exception|fail|warn)", re.IGNORECASE
 )
-_DIGITS: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*")
-_NUMBERED: Final = r"[ \t]*(?:\d+[\u2192:|\t][ \t]?)?"
+_DIGITS: Final = re.compile(r"(?<![0-9a-f])(?=[a-f]*+[0-9])[0-9a-f]++")
+_NUMBERED: Final = r"[ \t]*+(?:\d++[\u2192:|\t][ \t]?+)?"
 _DEFINITION: Final = re.compile(
-    rf"^{_NUMBERED}(?P<indent>[ \t]*)(?:"
+    rf"^{_NUMBERED}(?P<indent>[ \t]*+)(?:"
     r"(?:export\s+|default\s+|async\s+|pub(?:\([a-z]+\))?\s+|abstract\s+|static\s+"
     r"|final\s+|unsafe\s+|extern\s+|inline\s+|override\s+)*"
     r"(?:def|defp|defmodule|defmacro|class|func|fn|fun|function|interface|struct|enum"
@@ -165,8 +165,9 @@ def _troubled(text: str) -> list[int]:
         position = match.start()
         if ranked and ranked[-1][2] == line:
             continue
-        start = text.rfind("\n", 0, position) + 1
-        shown = text[max(start, position - 200) : position + 100].partition("\n")[0]
+        first = max(0, position - 200)  # a line may be all there is
+        start = max(first, text.rfind("\n", first, position) + 1)
+        shown = text[start : position + 100].partition("\n")[0]
         if _NO_TROUBLE.search(shown):
             continue
         pattern = _DIGITS.sub("0", shown)

@@ -21,7 +21,7 @@ Shape: TypeAlias = Literal["auto", "json", "jsonl", "log", "code", "table", "pro
 
 _LOOK_CHARS: Final = 4_096
 _MARKDOWN_RULE: Final = re.compile(
-    r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$"
+    r"^\s*+\|?\s*+:?-{2,}+:?\s*+(?:\|\s*+:?-{2,}+:?\s*+)*+\|?\s*+$"
 )
 _MANY: Final = 0.35
 _MOST: Final = 0.7

@@ -1,0 +1,68 @@
+"""Connections that do not wait for ever for a server that stopped answering.
+
+A server that hangs keeps its connections: the kernel answers for it, so that no setting
+of TCP helps. psycopg looks up from its waiting ten times a second; that is when it is
+told that the time is over. Such a connection is closed, as an answer may still come.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+__all__ = ["Patient", "patient_classes"]
+
+
+class Patient(NamedTuple):
+    """Classes for psycopg's pools, and what their connections raise."""
+
+    connection: type[Any]
+    aconnection: type[Any]
+    no_answer: type[Exception]
+
+
+def patient_classes(psycopg: Any, seconds: Callable[[], float]) -> Patient:
+    """Return connection classes that wait so long for an answer.
+
+    Args:
+        psycopg: The package, which is an extra.
+        seconds: Says how long; it is asked for each statement.
+    """
+
+    class NoAnswerError(psycopg.OperationalError):  # type: ignore[misc]
+        """The server did not answer in time."""
+
+    def in_time(flow: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        most = seconds()
+        deadline = time.monotonic() + most
+        try:
+            wish = next(flow)
+            while True:
+                ready = yield wish
+                if not ready and time.monotonic() > deadline:
+                    message = f"the server did not answer within {most:g} seconds"
+                    raise NoAnswerError(message)
+                wish = flow.send(ready)
+        except StopIteration as stop:
+            return stop.value
+
+    class Connection(psycopg.Connection):  # type: ignore[misc]
+        def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
+            try:
+                return super().wait(in_time(gen), *args, **named)
+            except NoAnswerError:
+                self.close()
+                raise
+
+    class AsyncConnection(psycopg.AsyncConnection):  # type: ignore[misc]
+        async def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
+            try:
+                return await super().wait(in_time(gen), *args, **named)
+            except NoAnswerError:
+                await self.close()
+                raise
+
+    return Patient(Connection, AsyncConnection, NoAnswerError)

@@ -1,0 +1,178 @@
+"""Threat: a text that makes a pattern, or a loop, take for ever.
+
+Whatever looks at a text from outside takes a time that grows with its length, not with
+its square. The processor's own time is measured, so that a busy machine fails nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import pkgutil
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import context_builder
+from context_builder.agent.offline.calling import wanted_rounds
+from context_builder.decide import facts as facts_module
+from context_builder.decide.archive import Archive
+from context_builder.decide.facts import facts
+from context_builder.decide.shorten import (
+    gist,
+    shorten_arguments,
+    shorten_middle,
+    shorten_text,
+    truncate_chars,
+)
+from context_builder.decide.terms import terms
+from context_builder.decide.wishes import wish_in
+from context_builder.items import ContextItem, Unit
+from context_builder.passing import excerpts_in
+from context_builder.render.frames import frame
+from context_builder.summarizers.acceptance import answer_problem
+from context_builder.tokens import counter_for
+from context_builder.unicode import repair_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATTERN_CHARS = 2_000
+TEXT_CHARS = 30_000
+MOST_SECONDS = 1.5
+"""Of processor time. A square of the length takes longer, what is linear far less."""
+
+BOUNDED = {
+    "decide.shorten.gists": 8_192,
+    "decide.shorten.lines": 300,
+    "decide.shorten.shapes": 400,
+    "summarizers.acceptance": 400,
+}
+"""Modules that look at so many characters at most, or at one place only."""
+
+PIECES = [
+    *"aA1 \n\t-_./@#<\"'`([{}]):,;|*=\\~“「月用中、。",
+    *("a-", "a_", "a.", "a/", "a1", "1a", "1.", "1,", "1-", "Aa", "aA", "a ", "a\n"),
+    *(" a", "\n ", "- ", "# ", "a:", "(a", "//", "<a", "</", "```", "x*", "\r\n"),
+    *("| ", "a|", "$1", "1月", "use ", "call ", "may ", '"a', '":', '{"', "a@", "@a"),
+    *("error", "no ", "<!", "data:", "; ", "a=", "then ", "http://", "aa--", "_a"),
+    *("\u0301", "\u200d", "\U0001f1e9", "\ud800", "\0", "\u202e", "<recalled "),
+]
+
+
+def patterns() -> dict[str, re.Pattern[str]]:
+    """Return every pattern that a module of the package holds, by where it is."""
+    found: dict[str, re.Pattern[str]] = {}
+
+    def take(name: str, value: object) -> None:
+        if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+            found.setdefault(name, value)
+        elif isinstance(value, tuple | list | frozenset):
+            for number, one in enumerate(value):
+                take(f"{name}[{number}]", one)
+        elif isinstance(value, dict):
+            for key, one in value.items():
+                take(f"{name}[{key}]", one)
+
+    for module in pkgutil.walk_packages(context_builder.__path__, "context_builder."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(module.name)).items():
+            take(f"{module.name.removeprefix('context_builder.')}.{name}", value)
+    for signs in itertools.product((False, True), repeat=5):
+        take(f"decide.facts{signs}", facts_module._pattern(signs))
+    return found
+
+
+def spent(work: Callable[[], object]) -> float:
+    """Return the seconds of processor time that something takes."""
+    started = time.thread_time()
+    work()
+    return time.thread_time() - started
+
+
+def test_no_pattern_takes_the_square_of_a_text() -> None:
+    """All patterns of the package, on repetitions of what they look for."""
+    known = patterns()
+    assert len(known) > 100
+    for name, pattern in known.items():
+        chars = BOUNDED.get(name.rpartition(".")[0], PATTERN_CHARS)
+        for piece, ending in itertools.product(PIECES, ("", "\x01")):
+            text = piece * (min(chars, PATTERN_CHARS) // len(piece)) + ending
+            seconds = spent(lambda p=pattern, t=text: _tried(p, t))  # type: ignore[misc]
+            assert seconds < 0.25, f"{name} took {seconds:.2f} s on {piece!r}"
+
+
+def _tried(pattern: re.Pattern[str], text: str) -> None:
+    pattern.fullmatch(text)
+    for _ in pattern.finditer(text):
+        pass
+
+
+def texts(chars: int) -> Iterator[str]:
+    """Yield repetitions, alone and between lines of a log."""
+    for piece in PIECES:
+        yield piece * (chars // len(piece))
+    log = "2026-01-01 10:00:00 INFO x\n" * 8
+    for piece in ("no error ", "error ", "a-", "\t"):
+        yield f"{log}{piece * (chars // len(piece))}\n{log}"
+    for begin, piece in (("#x ", "a-"), ("x.y ", "a-"), ("x@", "a"), (".a ", "a1-")):
+        yield begin + piece * (chars // len(piece))
+    yield "[" * (chars // 2) + "]" * (chars // 2)
+    yield '["' + "\\" * chars + '"]'
+    yield '"' + "\\ud83d" * (chars // 6) + '"'
+    yield ("\t" * 199 + "\n") * (chars // 200)
+
+
+def count(text: str) -> int:
+    """Count about the tokens of a text."""
+    return len(text) // 4 + 1
+
+
+def archived(text: str) -> None:
+    """Put a text into the archive, and look for how it begins."""
+    item = ContextItem(role="user", content=text, id="i1")
+    unit = Unit(id=1.0, items=(item,), originals=(item,), kind="message", turn=1)
+    archive = Archive()
+    archive.see(unit)
+    archive.add(unit)
+    archive.search(text[:2_000], users=set(), live=())
+
+
+def estimated(text: str) -> None:
+    """Count the tokens of a text without a vocabulary."""
+    counter_for("claude-sonnet-4-5").count(text)
+
+
+LOOKS: dict[str, Callable[[str], Any]] = {
+    "facts": facts,
+    "terms": lambda text: sum(1 for _ in terms(text)),
+    "gist": gist,
+    "wish": wish_in,
+    "archive": archived,
+    "middle": lambda text: shorten_middle(text, 50, count),
+    "arguments": lambda text: shorten_arguments(text, 50, count),
+    "truncate": lambda text: truncate_chars(text, 400),
+    "frame": lambda text: frame("recalled", text),
+    "excerpts": excerpts_in,
+    "repair": repair_text,
+    "answer": answer_problem,
+    "estimate": estimated,
+    "offline": lambda text: wanted_rounds(f"use f {text}", {"f": {}}),
+    **{
+        f"shorten {shape}": lambda text, shape=shape: shorten_text(  # type: ignore[misc]
+            text, 50, count, shape=shape
+        )
+        for shape in ("auto", "log", "code", "table", "prose", "json", "jsonl")
+    },
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_no_look_at_a_text_takes_its_square(look: str) -> None:
+    """Each way in which the library looks at what came in."""
+    for text in texts(TEXT_CHARS):
+        seconds = spent(lambda t=text: LOOKS[look](t))  # type: ignore[misc]
+        assert seconds < MOST_SECONDS, f"{seconds:.2f} s on {text[:40]!r}"
