@@ -11,7 +11,7 @@ CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports check bench bench-peers profile docs package clean
+.PHONY: help setup demo test lint types imports check prove fuzz bench bench-peers profile docs package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -59,6 +59,17 @@ imports: $(STAMP) ## who may import whom
 	@$(VENV)/bin/lint-imports --no-logo --no-cache
 
 check: lint types imports test ## everything that has to be green before a change lands
+
+STEPS := 5000
+SECONDS := 60
+
+prove: $(STAMP) ## use a session in any order, and check every promise; STEPS=5000
+	@$(PY) -m benchmarks.machine --steps $(STEPS) $(ARGS)
+
+fuzz: $(STAMP) ## look for input that crashes, guided by coverage; SECONDS=60 each
+	@$(PY) -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --group fuzz
+	@$(PY) -m fuzz --seconds $(SECONDS) $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks; ARGS=--quick for a short run
 	@set -e; for name in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \

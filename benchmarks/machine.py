@@ -9,6 +9,7 @@ many steps were taken. A failure is printed with all its steps, and ends the run
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 import traceback
@@ -20,7 +21,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 MACHINES = ("face", "kept")
 BATCH = 5
-"""Sessions of one seed."""
+"""Sessions of one seed and machine."""
 
 
 def main() -> int:
@@ -30,11 +31,12 @@ def main() -> int:
 
     started = time.perf_counter()
     number, failures = asked.seed, 0
-    while TALLY["steps"] < asked.steps and failures < asked.failures:
-        for make in _machines(asked.machine):
-            failures += _failed(make, number, asked)
-        number += 1
-        print(f"seed {number - 1}: {TALLY['steps']:,} steps", file=sys.stderr)
+    with contextlib.suppress(KeyboardInterrupt):  # what was done until then counts
+        while TALLY["steps"] < asked.steps and failures < asked.failures:
+            for make in _machines(asked.machine):
+                failures += _failed(make, number, asked)
+            number += 1
+            print(f"seed {number - 1}: {TALLY['steps']:,} steps", file=sys.stderr)
     seconds = time.perf_counter() - started
     print(f"seeds {asked.seed} to {number - 1}, {seconds:,.0f} s, {failures} failures")
     for name, count in sorted(TALLY.items()):

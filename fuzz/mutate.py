@@ -13,7 +13,8 @@ __all__ = ["mutated", "written"]
 Json = Any
 
 ODD: tuple[Json, ...] = (
-    None, True, 0, -1, 10**30, 1e308, -0.0, "", " ", "\0", "\ud83d", "\u202e", "a" * 300,
+    None, True, 0, -1, 10**30, 1e308, -0.0, "", " ", "\0", "\ud83d", "\u202e",
+    "a" * 300,
     [], {}, [[]], [{}], {"type": "text"}, {"role": "tool"}, {"$ref": "#"}, "user",
     "assistant", "tool", "system", "developer", "model", "text", "image", "tool_use",
     "tool_result", "function_call", "function_call_output", "thinking", "reasoning",

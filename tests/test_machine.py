@@ -1,6 +1,6 @@
 """The public face in any order: every promise after every step, for every vendor.
 
-`python -m benchmarks.machine` goes on with the same machines for as long as it is asked.
+`python -m benchmarks.machine` goes on with the same machines for as long as asked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TestKept = Kept.TestCase
 TestKept.settings = SHORT
 
 
-# --- what the machines found ------------------------------------------------------------
+# --- what the machines found ----------------------------------------------------------
 
 
 def test_another_target_does_not_count_what_was_tried() -> None:
@@ -52,13 +52,13 @@ def test_a_call_of_no_tool_has_one_name_everywhere() -> None:
     ctx = ContextBuilder(max_tokens=900, counter=WordCounter())
     ctx.add_user_message("Look.")
     parts = [{"functionCall": {"args": {"at": "sea"}}}]
-    content = {"role": "model", "parts": parts}
-    item = ctx.add_response({"candidates": [{"content": content, "finishReason": "STOP"}]})
+    said = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    item = ctx.add_response({"candidates": [said]})
     assert item is not None
     (call,) = item.tool_calls
     ctx.add_tool_result(call.name, "calm", tool_call_id=call.id or None)
     request = ctx.request("gemini", model="gemini-3.5-flash")
     asked, answered = (each["parts"][0] for each in request["contents"][1:])
-    assert asked["functionCall"]["name"] == answered["functionResponse"]["name"]
+    assert asked["function_call"]["name"] == answered["function_response"]["name"]
     reasons = [outcome.reason for outcome in ctx.explain("gemini").outcomes]
     assert any("a call of no tool" in reason for reason in reasons)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
 import io
 import os
 import re
@@ -263,14 +264,27 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in _anchors(target), f"{page.name}: no heading for {link}"
 
 
+def _renewed(shown: list[str], real: list[str]) -> list[str]:
+    """Return an output as it is now: of a shortened one, the lines nearest to it."""
+    if ANY_LINES not in shown:
+        return real
+    renewed: list[str] = []
+    for line in shown:
+        near = [] if line == ANY_LINES else difflib.get_close_matches(line, real, n=1)
+        if near:
+            real = real[real.index(near[0]) + 1 :]
+        renewed.append((near or [ANY_LINES])[0])
+    return renewed
+
+
 def _rewrite(page: Path) -> None:
-    """Put the real outputs into a page, apart from those that are shortened."""
+    """Put the real outputs into a page; what is shortened stays so."""
     lines = page.read_text(encoding="utf-8").split("\n")
     for block, shown, real in reversed(list(run_page(page))):
-        if not shows(shown, real) and ANY_LINES not in shown.split("\n"):
+        if not shows(shown, real):
             start = block.line - 1
             end = lines.index("```", start)
-            lines[start:end] = real.split("\n")
+            lines[start:end] = _renewed(shown.split("\n"), real.split("\n"))
     page.write_text("\n".join(line.rstrip() for line in lines), encoding="utf-8")
 
 

@@ -178,7 +178,7 @@ def test_a_bill_over_the_budget_compacts_with_the_answer() -> None:
 
 
 def test_an_answer_to_something_else_brings_no_bill() -> None:
-    """One without a request, a second one, another vendor's, one after more was said."""
+    """One without a request, a second, another vendor's, one after more was said."""
     ctx = session(max_tokens=4_000)
     ctx.add_response(claude_says(900))
     ctx.request("anthropic")

@@ -36,6 +36,7 @@ class Peer:
 
 
 OURS = "context_builder"
+NO_RECALL = "context_builder, no recall"
 EAGER, LAZY = "eager floor", "lazy floor"
 REFERENCE = "langchain-core, memo"
 """R: the fastest peer that is correct."""
@@ -62,6 +63,13 @@ PEERS = (
         packages=("tiktoken",),
         note="default settings",
         has_view=True,
+    ),
+    Peer(
+        NO_RECALL,
+        _PACKAGE + "ours",
+        "no recall",
+        packages=("tiktoken",),
+        note="`recall_share=0`: no passages are looked up for a user message",
     ),
     Peer(
         EAGER,

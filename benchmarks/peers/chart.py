@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.peers.catalogue import EAGER, LAZY, OURS, REFERENCE
+from benchmarks.peers.catalogue import EAGER, LAZY, NO_RECALL, OURS, REFERENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,10 +17,25 @@ __all__ = ["draw"]
 _PANELS = (("warm", "append and build, mean"), ("cold", "load and build, median"))
 _STYLES: dict[str, dict[str, Any]] = {
     OURS: {"color": "#c0392b", "linewidth": 2.6, "zorder": 5},
+    NO_RECALL: {"color": "#e07b6d", "linewidth": 2.0, "zorder": 5},
     EAGER: {"color": "#555555", "linestyle": "--", "zorder": 4},
     LAZY: {"color": "#999999", "linestyle": ":", "zorder": 4},
     REFERENCE: {"color": "#1f5fa8", "linewidth": 2.0, "zorder": 4},
 }
+
+
+_COLORS = (
+    "#2a9d8f",
+    "#e9a23b",
+    "#7b5ea7",
+    "#4c8c2b",
+    "#d46a9f",
+    "#8a6d3b",
+    "#3aa6d0",
+    "#b0b03a",
+    "#000000",
+)
+"""For those without a style of their own."""
 
 
 def draw(results: Results, path: Path) -> None:
@@ -31,7 +47,11 @@ def draw(results: Results, path: Path) -> None:
     FigureCanvasAgg(picture)
     panels = picture.subplots(1, len(_PANELS))
     for panel, (task, title) in zip(panels, _PANELS, strict=True):
+        colors = cycle(_COLORS)
         for peer in results.peers:
+            style = {"linewidth": 1.2, "alpha": 0.9} | (
+                _STYLES.get(peer.name) or {"color": next(colors)}
+            )
             points = [
                 (length, (figure.mean if task == "warm" else figure.p50) * 1e3)
                 for length, figure in sorted(results.figures[task][peer.name].items())
@@ -39,7 +59,6 @@ def draw(results: Results, path: Path) -> None:
             ]
             if points:
                 xs, ys = zip(*points, strict=True)
-                style = {"linewidth": 1.2, "alpha": 0.9} | _STYLES.get(peer.name, {})
                 panel.plot(xs, ys, marker="o", markersize=3.5, label=peer.name, **style)
         panel.set(xscale="log", yscale="log", title=title, xlabel="messages")
         panel.grid(visible=True, which="major", alpha=0.25)

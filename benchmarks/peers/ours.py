@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from context_builder import ContextBuilder
+from context_builder import ContextBuilder, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +15,10 @@ __all__ = ["open_session"]
 
 
 class _Ours:
-    def __init__(self, budget_tokens: int) -> None:
-        self._ctx = ContextBuilder(model="gpt-4o", max_tokens=budget_tokens)
+    def __init__(self, settings: Settings, budget_tokens: int) -> None:
+        self._ctx = ContextBuilder(
+            model="gpt-4o", max_tokens=budget_tokens, settings=settings
+        )
 
     def extend(self, messages: Iterable[Message]) -> None:
         self._ctx.extend(messages)
@@ -32,6 +34,9 @@ class _Ours:
         return built
 
 
-def open_session(variant: str, budget_tokens: int) -> _Ours:  # noqa: ARG001 - one kind
-    """Open a session with the default settings."""
-    return _Ours(budget_tokens)
+_SETTINGS = {"": Settings(), "no recall": Settings(recall_share=0)}
+
+
+def open_session(variant: str, budget_tokens: int) -> _Ours:
+    """Open a session with the default settings, or with recall switched off."""
+    return _Ours(_SETTINGS[variant], budget_tokens)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from benchmarks.peers.catalogue import EAGER, LAZY, OURS, REFERENCE
+from benchmarks.peers.catalogue import EAGER, LAZY, NO_RECALL, OURS, REFERENCE
 from benchmarks.peers.judge import COLUMNS
 from benchmarks.peers.results import Figure
 
@@ -81,7 +81,7 @@ def _conditions(results: Results) -> Iterator[str]:
     yield (
         f"Budget {plan.budget_tokens:,} tokens of o200k_base. "
         f"Times are {clock[plan.clock]}. "
-        f"`> {plan.box_seconds:.0f} s`: no answer in that time."
+        f"`> {plan.box_seconds:.0f} s`: no answer within that, by the clock."
     )
     for name, why in results.missing.items():
         yield f"\nNot in this run: {name} ({why})."
@@ -256,7 +256,7 @@ def _rivals(results: Results) -> Iterator[tuple[str, ...]]:
     rivals = [
         peer.name
         for peer in results.peers
-        if peer.name not in {OURS, EAGER, LAZY}
+        if peer.name not in {OURS, NO_RECALL, EAGER, LAZY}
         and (verdict := results.verdicts.get(peer.name)) is not None
         and verdict.is_correct
     ]

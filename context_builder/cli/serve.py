@@ -106,6 +106,12 @@ def serve(
     base_url: Annotated[
         str | None, typer.Option(help="Another address of the vendor's interface.")
     ] = None,
+    summary_model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model that writes summaries, at OPENAI_BASE_URL or OpenAI's."
+        ),
+    ] = None,
     offline: Annotated[
         bool,
         typer.Option("--offline", help="Answer with a local scripted model: no key."),
@@ -134,6 +140,7 @@ def serve(
         "users": str(_file(file)),
         "target": target,
         "model": None if offline else model,
+        "summary_model": summary_model,
         "is_offline": offline,
         "max_tokens": max_tokens or (_OFFLINE_BUDGET if offline else None),
         "context_window": context_window,
@@ -144,6 +151,8 @@ def serve(
     with _in_one_line():
         if not offline:
             _check_key(target, model, base_url)
+        if summary_model is not None and not os.environ.get(_OPENAI[0]):
+            raise InputError(_HERE, f"set {_OPENAI[0]} for --summary-model")
         _check(settings, workers=workers)
         accounts, greeting = _accounts(settings, host, port)
         settings["accounts"] = accounts

@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Fold"]
 
+_MOST_TRIES = 3
+_FEWER_SHARE = 0.9
+"""What passages take is estimated: those that do not fit as framed are made fewer."""
+_MORE_SHARE = 0.75
+"""Of what recall leaves free, what the digest may take: answers need room, too."""
+
 
 class Fold(Compactor):
     """The decision so far: which unit is shown how, in one target's tokens."""
@@ -51,7 +57,7 @@ class Fold(Compactor):
     def advance(self, changes: Sequence[Change]) -> None:
         """Take in what one log entry changes; compact where it crosses the mark."""
         newest: Unit | None = None
-        turn = self.turn
+        turn, compactions = self.turn, self.compactions
         far = self._far(changes)
         for change in changes:
             if far and unit_id_of(change) in far:
@@ -67,6 +73,8 @@ class Fold(Compactor):
                 self.summaries.note(change, self.leavings)
         if newest is not None and newest.starts_turn:
             self._recall(newest.id)
+            if self.compactions > compactions and self.recaller.has_tools:
+                self._tell_more()
         self.see_moves()
 
     def _far(self, changes: Sequence[Change]) -> Mapping[float, Unit]:
@@ -260,30 +268,29 @@ class Fold(Compactor):
         if wanted_tokens <= 0:
             return
         found = self.recaller.choose(search, wanted_tokens, self.telling.whole)
-        is_lower = False
         if found.tokens > self.recaller.room(weight, self._free_tokens):
-            is_lower = self._make_room(found.tokens, weight)
-            if is_lower:
+            if self._make_room(found.tokens, weight):
                 search = self.recaller.search(newest, self._users.keys())
             room_tokens = self.recaller.room(weight, self._free_tokens)
             limit_tokens = min(wanted_tokens, room_tokens)
             found = self.recaller.choose(search, limit_tokens, self.telling.whole)
-        if found.passages:
-            self.recaller.put(newest, found, self._free_tokens)
-        if is_lower:
-            self._tell_more()
+        for _ in range(_MOST_TRIES):
+            if self.recaller.put(newest, found, self._free_tokens):
+                break
+            fewer_tokens = int(found.tokens * _FEWER_SHARE)
+            found = self.recaller.choose(search, fewer_tokens, self.telling.whole)
 
     def _tell_more(self) -> None:
         """Let the digest have what a compaction made free and recall left over."""
-        usable_tokens = self.recaller.usable(self._free_tokens)
-        if self.notice is not None and usable_tokens > 0:
-            self._tell([], is_told=True, low_tokens=self.tokens + usable_tokens)
+        more_tokens = int(self._free_tokens * _MORE_SHARE)
+        if self.notice is not None and more_tokens > 0:
+            self._tell([], is_told=True, low_tokens=self.tokens + more_tokens)
 
     def _make_room(self, wanted_tokens: int, weight: float) -> bool:
         """Make room for what is needed badly, where not nearly all of it has some.
 
         What was recalled for earlier messages goes first: it stands late, and little
-        has to be sent anew. A compaction comes only once much of the room was used for
+        has to be sent anew. A compaction comes only once some of the room was used for
         what came in. It goes deeper than others where that is what the room takes.
 
         Returns:
@@ -296,8 +303,7 @@ class Fold(Compactor):
             self.prefix_moves.append("compaction of what was recalled earlier")
         if self.recaller.room(weight, self._free_tokens) >= enough_tokens:
             return False
-        turns = self.turn - self._compacted_turn
-        if not self.recaller.has_grown(self.tokens, turns):
+        if not self.recaller.has_grown(self.tokens):
             return False
         room_tokens = self.recaller.free_for(wanted_tokens)
         low_tokens = min(self._low_mark(), self.limit_tokens - room_tokens)

@@ -36,7 +36,10 @@ FixedTokens = Callable[[ContextItem | None, Tools], Mapping[str, int]]
 
 _DIGEST_FRAME_TOKENS = 12
 """About what the digest's own first line takes, behind the number of messages."""
-_DIGEST_SHARE_OF_FREE = 0.75
+_DIGEST_SHARE = 0.5
+_DIGEST_SHARE_OF_CALLS = 0.75
+"""What the digest takes of the free room; more while tools are called: calls need the
+names and ids in it, and nothing is recalled between them."""
 _MOST_SUMMARY_SHARE = 0.5
 """Of what the conversation may take. A larger summary was made for a larger budget."""
 
@@ -209,10 +212,19 @@ class Ledger:
         self.telling.count()
         free = (self._low_mark() if low_tokens is None else low_tokens) - self.tokens
         if low_tokens is None:
-            free = max(free, int(self._free_tokens * _DIGEST_SHARE_OF_FREE))
+            recalls = bool(self.shown.live) and self.shown.live[-1].starts_turn
+            is_half = recalls or not self.recaller.has_tools
+            share = _DIGEST_SHARE if is_half else _DIGEST_SHARE_OF_CALLS
+            free = max(free, int(self._free_tokens * share))
         room_tokens = max(0, min(free - _DIGEST_FRAME_TOKENS, self._digest_tokens))
         still = still or Still(self.shown.live)
         self.telling.tell(left, room_tokens, self.summaries, still)
+        over_tokens = self.tokens - self.limit_tokens
+        if over_tokens > 0:  # lines are counted one by one: together they take more
+            room_tokens = max(0, room_tokens - 2 * over_tokens)
+            self.telling.tell([], room_tokens, self.summaries, still)
+        if self.tokens > self.limit_tokens:
+            self.telling.count()
 
     def _renew_summary(self, reason: str) -> None:
         """Show another summary than before, where another one counts now."""

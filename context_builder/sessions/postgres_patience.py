@@ -8,12 +8,17 @@ told that the time is over. Such a connection is closed, as an answer may still 
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
 __all__ = ["Patient", "patient_classes"]
+
+
+Flow = Generator[Any, Any, Any]
+"""What psycopg waits with: it says for what, and is sent what is ready."""
 
 
 class Patient(NamedTuple):
@@ -35,19 +40,8 @@ def patient_classes(psycopg: Any, seconds: Callable[[], float]) -> Patient:
     class NoAnswerError(psycopg.OperationalError):  # type: ignore[misc]
         """The server did not answer in time."""
 
-    def in_time(flow: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        most = seconds()
-        deadline = time.monotonic() + most
-        try:
-            wish = next(flow)
-            while True:
-                ready = yield wish
-                if not ready and time.monotonic() > deadline:
-                    message = f"the server did not answer within {most:g} seconds"
-                    raise NoAnswerError(message)
-                wish = flow.send(ready)
-        except StopIteration as stop:
-            return stop.value
+    def in_time(flow: Flow) -> Flow:
+        return _in_time(flow, seconds(), NoAnswerError)
 
     class Connection(psycopg.Connection):  # type: ignore[misc]
         def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
@@ -66,3 +60,18 @@ def patient_classes(psycopg: Any, seconds: Callable[[], float]) -> Patient:
                 raise
 
     return Patient(Connection, AsyncConnection, NoAnswerError)
+
+
+def _in_time(flow: Flow, most: float, no_answer: type[Exception]) -> Flow:
+    """Go through a flow, and stop it when nothing was ready for too long."""
+    deadline = time.monotonic() + most
+    try:
+        wish = next(flow)
+        while True:
+            ready = yield wish
+            if not ready and time.monotonic() > deadline:
+                message = f"the server did not answer within {most:g} seconds"
+                raise no_answer(message)
+            wish = flow.send(ready)
+    except StopIteration as stop:
+        return stop.value

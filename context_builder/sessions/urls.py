@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from context_builder.errors import InvalidItemError
 from context_builder.sessions.memory import MemoryStore
@@ -40,6 +41,7 @@ def open_store(url: str) -> Store:
         case "redis" | "rediss" | "unix":
             from context_builder.sessions.redis import RedisStore  # noqa: PLC0415
 
+            _require_port(url)
             return RedisStore(url)
         case "postgresql" | "postgres":
             from context_builder.sessions.postgres import PostgresStore  # noqa: PLC0415
@@ -48,6 +50,19 @@ def open_store(url: str) -> Store:
     # The URL itself may hold a password.
     message = f"no store has URLs that begin with {scheme[:20]!r}: {_HELP}"
     raise InvalidItemError(message, field="store")
+
+
+def _require_port(url: str) -> None:
+    """Refuse an address whose port is none, before a driver says so in its own way.
+
+    Raises:
+        InvalidItemError: If it is none. The URL is not said: it may hold a password.
+    """
+    try:
+        _ = urlsplit(url).port
+    except ValueError:
+        message = f"the port of this store is no number: {_HELP}"
+        raise InvalidItemError(message, field="store") from None
 
 
 def _sqlite(rest: str) -> Store:

@@ -8,6 +8,7 @@ from context_builder.accounts import Account, Accounts, AccountsFile
 from context_builder.agent import Agent, OfflineModel
 from context_builder.agent.drivers import driver_for
 from context_builder.sessions import SessionManager
+from context_builder.summarizers import OpenAISummarizer
 from context_builder.web.app import create_app
 from context_builder.web.settings import WebSettings
 from context_builder.web.tools import tools_named
@@ -52,7 +53,10 @@ def app_of(settings: WebSettings) -> FastAPI:
     """
     builder = builder_settings(settings)
     sessions = SessionManager(
-        store=settings.store, wait_seconds=settings.wait_seconds, **builder
+        store=settings.store,
+        wait_seconds=settings.wait_seconds,
+        summarizer=_summarizer(settings.summary_model),
+        **builder,
     )
     client: Any = OfflineModel(delay_seconds=settings.offline_delay_seconds)
     if not settings.is_offline:
@@ -74,8 +78,15 @@ def app_of(settings: WebSettings) -> FastAPI:
     )
 
 
+def _summarizer(model: str | None) -> OpenAISummarizer | None:
+    return None if model is None else OpenAISummarizer(model=model)
+
+
 def builder_settings(settings: WebSettings) -> dict[str, Any]:
-    """Return what each session's builder is made with."""
+    """Return what each session's builder is made with, to look into it as well.
+
+    No summariser: who only looks asks nobody.
+    """
     return {
         "model": settings.model or OfflineModel.name,
         "max_tokens": settings.max_tokens,

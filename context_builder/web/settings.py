@@ -37,6 +37,8 @@ class WebSettings(BaseModel):
     """The vendor that is spoken to."""
     model: str | None = None
     """None: the local scripted model."""
+    summary_model: str | None = None
+    """Who writes summaries, at OpenAI's interface; None: an extractive digest tells."""
     max_tokens: int | None = Field(default=None, gt=0)
     """The input budget of a request, in tokens; None: by the model's window."""
     context_window: int | None = Field(default=None, gt=0)

@@ -96,7 +96,7 @@ class Talk(Frame):
     def take_over(self, ops: list[Op], vendor: str, *, whole: bool) -> None:
         """A history of another vendor's format is taken over; then it is destroyed."""
         other = Session(ContextBuilder(max_tokens=10**9)).apply(
-            strategies._marked(op, self.session.number + number)
+            strategies._marked(op, self.session.number + 1 + number)
             for number, op in enumerate(ops)
             if op.door not in {"edit", "remove", "rewind", "clear"}
         )
@@ -237,7 +237,7 @@ class Looks(Frame):
     def recall_tool(
         self, query: str, handle: str | None, lines: str | None, *, added: bool
     ) -> None:
-        """The model recalls: it is told what is there, and nothing that was taken out."""
+        """The model recalls what is there, and nothing that was taken out."""
         asked = {"query": query, "handle": handle, "lines": lines}
         call = tool_call(f"recall_{self.session.number}", "recall", json.dumps(asked))
         revision = self.ctx.revision
@@ -331,7 +331,9 @@ class Changes(Frame):
             self.ctx.prepare_summary(vendor, model=MODELS[vendor])
         assert self.ctx.revision == revision
 
-    @rule(vendor=vendors, does=st.sampled_from(("acompact", "abuild", "aprepare_summary")))
+    @rule(
+        vendor=vendors, does=st.sampled_from(("acompact", "abuild", "aprepare_summary"))
+    )
     def cancel(self, vendor: str, does: str) -> None:
         """A task is cancelled while the summariser hangs: nothing of it is left."""
         self.moody.hangs = True
@@ -374,9 +376,7 @@ class Face(Talk, Looks, Changes):
     def load(self, vendor: str) -> None:
         """What was dumped is loaded, and goes on in its place."""
         stored = json.loads(json.dumps(self.ctx.dump()))
-        again = ContextBuilder.load(
-            stored, **self.renew().arguments, **self.asking()
-        )
+        again = ContextBuilder.load(stored, **self.renew().arguments, **self.asking())
         check_same(again, self.setup.fresh(self.ctx), vendor)
         self.go_on_with(again)
 

@@ -37,7 +37,8 @@ class Kept(Talk, Looks, Changes):
         self.kept: Model | None = None
         self.manager = self.worker()
         self.open_block()
-        return self.block_ctx
+        opened: ContextBuilder = self.block_ctx
+        return opened
 
     def worker(self) -> SessionManager:
         """Return a manager that shares nothing with the others but the store."""

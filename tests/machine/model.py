@@ -240,7 +240,7 @@ def spoil(value: Json) -> None:
 
 
 def answers() -> list[Json]:
-    """Return answers of every kind of endpoint: whole, and in the pieces of a stream."""
+    """Return answers of every kind of endpoint: whole, and in pieces."""
     said: list[Json] = []
     for kind, make in ANSWERS.items():
         said += [make(name, f"some-{kind}") for name in (None, "look")]

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from context_builder import AdapterError, BudgetExceededError
+from context_builder import AdapterError, BudgetExceededError, Report
 from context_builder.render import adapter_for, validate
 from tests.cases.rules import RULES, wrong
 from tests.cases.view import leaves, read
@@ -28,10 +28,19 @@ from tests.test_summary_promises import _as_evicted, without_summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from context_builder import ContextBuilder, Report
+    from context_builder import ContextBuilder
     from tests.machine.model import Model
 
-__all__ = ["TALLY", "Said", "ask", "check_all", "check_growth", "check_order_of_loss", "check_types", "difference"]
+__all__ = [
+    "TALLY",
+    "Said",
+    "ask",
+    "check_all",
+    "check_growth",
+    "check_order_of_loss",
+    "check_types",
+    "difference",
+]
 
 Json = Any
 """A piece of a request."""

@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_at_any_size(tmp_path: Path) -> None:
                 assert ctx.items[-1].text == "there is room again"
 
 
-# --- a file: each call of the system that writes ---------------------------------------
+# --- a file: each call of the system that writes --------------------------------------
 
 
 class FullDisk:
@@ -151,7 +151,7 @@ def test_a_disk_that_is_full_at_any_call(
     assert load_session(path, **BUDGET).build() == grown.build()
 
 
-# --- a store that fails at any step ----------------------------------------------------
+# --- a store that fails at any step ---------------------------------------------------
 
 
 class Failing(MemoryStore):

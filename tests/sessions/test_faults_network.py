@@ -74,6 +74,17 @@ def turn(
     kept[:] = said
 
 
+def outcome(
+    sessions: SessionManager, session_id: str, said: list[str], kept: list[str]
+) -> StoreError | None:
+    """Take a turn, and return the error that ended it."""
+    try:
+        turn(sessions, session_id, said, kept)
+    except StoreError as error:
+        return error
+    return None
+
+
 def stored(url: str, namespace: str, session_id: str) -> list[str]:
     """Return what the next worker finds."""
     with manager(url, namespace) as sessions, sessions.open(session_id) as ctx:
@@ -99,11 +110,9 @@ def test_a_cut_connection_loses_nothing_that_was_acknowledged(
             kept: list[str] = []
             with manager(through, namespace) as sessions:
                 proxy.cut_after[way] = whole * point // POINTS
-                try:
-                    turn(sessions, f"s{point}", said, kept)
-                except StoreError as error:
-                    assert not isinstance(error, SessionConflictError)
-                    errors += 1
+                error = outcome(sessions, f"s{point}", said, kept)
+                assert not isinstance(error, SessionConflictError)
+                errors += error is not None
                 proxy.reset()
             found = stored(direct, namespace, f"s{point}")
             assert found[: len(kept)] == kept

@@ -175,6 +175,7 @@ async def test_several_workers_serve_one_conversation(tmp_path: Path) -> None:
         (("--offline", "--store", "memory:", "--workers", "2"), {}, "one worker"),
         (("--model", "no-such"), {"OPENAI_API_KEY": "x"}, "--context-window"),
         (("--offline", "--host", "0.0.0.0"), {}, "users add"),  # noqa: S104
+        (("--offline", "--summary-model", "gpt-4o-mini"), {}, "OPENAI_API_KEY"),
         (("--offline",), {"CONTEXT_BUILDER_TOKENS": "ada=hunter2"}, "users add"),
     ],
 )
