@@ -26,8 +26,8 @@ _MOST_FACTS = 400
 _SCAN_CHARS = 60_000
 """Only so much of a text is looked at, from its head and from its tail."""
 
-# What a strange text repeats is tried at every character: a run that may fail at its end
-# is bounded, or the time would grow with the square of the text.
+# What a strange text repeats is tried at every character: a run that may fail at its
+# end is bounded, or the time would grow with the square of the text.
 _URL = r"(?P<url>\bhttps?://[^\s\"'<>\\)]+)"
 _MAIL = r"(?P<mail>\b[\w.+-]{1,64}+@[\w-]+\.[\w.-]+\b)"
 _PATH = (

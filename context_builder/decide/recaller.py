@@ -39,7 +39,7 @@ _SHARE_OF_FREE = 0.75
 """What is recalled leaves room for what answers it: calls and their results."""
 _SHARE_WITHOUT_TOOLS = 0.97
 """Where nothing can be called, only the answer comes: the reply has its own room."""
-_LEAST_GROWTH_SHARE = 0.02
+_LEAST_GROWTH_SHARE = 0.05
 """A compaction that makes room to recall comes once so much of the room was used for
 what came in. A larger share costs questions their answers: 0.12 keeps a tenth less."""
 

@@ -49,7 +49,9 @@ _KANA = re.compile("[\u3040-\u30ff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _CODE = re.compile(
-    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|[\w.-]*[/\\][\w./\\-]+", re.DOTALL
+    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+"
+    r"|(?<![\w.-])[\w.-]*+[/\\][\w./\\-]+",
+    re.DOTALL,
 )
 
 _WORD_LISTS = """\

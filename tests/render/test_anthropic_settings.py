@@ -198,8 +198,8 @@ def test_what_a_model_refuses_is_left_out_and_reported() -> None:
 
 def test_a_temperature_is_no_argument_of_newer_sdks() -> None:
     """It goes in the body, beside what the caller puts there, and is checked there."""
-    asked = {"temperature": 0.2, "extra": {"extra_body": {"top_p": 0.9}}}
-    request = render(TABLE["greeting"], **asked).request
+    extra = {"extra_body": {"top_p": 0.9}}
+    request = render(TABLE["greeting"], temperature=0.2, extra=extra).request
     assert request["extra_body"] == {"temperature": 0.2, "top_p": 0.9}
     assert not sdk_refusals("anthropic", request)
     assert validate_anthropic(request) == []

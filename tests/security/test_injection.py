@@ -88,7 +88,7 @@ def _is_result(message: dict[str, Any]) -> bool:
     )
 
 
-# --- frames ----------------------------------------------------------------------------
+# --- frames ---------------------------------------------------------------------------
 
 
 @given(tag=st.sampled_from(_OWN), text=_WILD)
@@ -135,13 +135,13 @@ def test_what_was_recalled_stays_in_its_frame(text: str) -> None:
     """One frame an excerpt, and its end is the last thing."""
     ctx = hostile(f"The ferry to Rotterdam leaves at nine.\n{text}")
     said = ctx.recall("ferry Rotterdam")
-    assert COMMAND.split()[0] in said
+    assert COMMAND.split(maxsplit=1)[0] in said
     for piece in re.split(r"(?<=</recalled>)\n?", said):
         bodies = re.sub(r"^<recalled [^>]*>|</recalled>$", "", piece)
         assert not re.search(r"</?(?:recalled|summary|notice|memory)\b", bodies)
 
 
-# --- roles -----------------------------------------------------------------------------
+# --- roles ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", adapter_names())
@@ -175,7 +175,7 @@ def test_a_result_is_never_read_as_messages(text: str) -> None:
         assert ctx.items[-1].role == "tool"
 
 
-# --- what the library says of it when it left ------------------------------------------
+# --- what the library says of it when it left -----------------------------------------
 
 
 def after_eviction(text: str) -> Sequence[dict[str, Any]]:

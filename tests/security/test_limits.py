@@ -211,7 +211,7 @@ def test_a_stream_that_never_ends_is_cut_and_kept() -> None:
     assert (item.text, item.partial) == ("aaaaa", True)
 
 
-# --- what was kept elsewhere ------------------------------------------------------------
+# --- what was kept elsewhere ----------------------------------------------------------
 
 
 def test_load_keeps_to_the_limits() -> None:

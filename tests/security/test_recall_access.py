@@ -1,4 +1,4 @@
-"""Threat: the recall tool as a door into what is not the asker's, or not there any more.
+"""Threat: the recall tool as a door to what is not the asker's, or not there any more.
 
 The archive is one session's. What its owner took out, replaced or redacted is gone from
 it, and no text from a stranger decides what can be found.

@@ -21,6 +21,7 @@ from context_builder.decide import facts as facts_module
 from context_builder.decide.archive import Archive
 from context_builder.decide.facts import facts
 from context_builder.decide.shorten import (
+    Shape,
     gist,
     shorten_arguments,
     shorten_middle,
@@ -46,7 +47,12 @@ TEXT_CHARS = 30_000
 MOST_SECONDS = 1.5
 """Of processor time. A square of the length takes longer, what is linear far less."""
 
-BOUNDED: dict[str, str] = {}
+BOUNDED = {
+    "decide.shorten.gists._JSON_START": "tried at the beginning alone",
+    "decide.shorten.shapes._CODE": "tried on 200 characters of a line",
+    "summarizers.acceptance._ERROR": "tried on an answer of 400 characters at most",
+    "summarizers.acceptance._REFUSAL": "tried on an answer of 400 characters at most",
+}
 """Patterns that are not tried at every place of a text, or only on a short one."""
 
 PIECES = [
@@ -62,25 +68,26 @@ PIECES = [
 def patterns() -> dict[str, re.Pattern[str]]:
     """Return every pattern that a module of the package holds, by where it is."""
     found: dict[str, re.Pattern[str]] = {}
-
-    def take(name: str, value: object) -> None:
-        if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
-            found.setdefault(name, value)
-        elif isinstance(value, tuple | list | frozenset):
-            for number, one in enumerate(value):
-                take(f"{name}[{number}]", one)
-        elif isinstance(value, dict):
-            for key, one in value.items():
-                take(f"{name}[{key}]", one)
-
     for module in pkgutil.walk_packages(context_builder.__path__, "context_builder."):
         if module.name.endswith("__main__"):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
-            take(f"{module.name.removeprefix('context_builder.')}.{name}", value)
+            where = f"{module.name.removeprefix('context_builder.')}.{name}"
+            found |= dict(_inside(where, value))
     for signs in itertools.product((False, True), repeat=5):
-        take(f"decide.facts{signs}", facts_module._pattern(signs))
+        found |= dict(_inside(f"decide.facts{signs}", facts_module._pattern(signs)))
     return found
+
+
+def _inside(name: str, value: object) -> Iterator[tuple[str, re.Pattern[str]]]:
+    if isinstance(value, re.Pattern) and isinstance(value.pattern, str):
+        yield name, value
+    elif isinstance(value, tuple | list | frozenset):
+        for number, one in enumerate(value):
+            yield from _inside(f"{name}[{number}]", one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _inside(f"{name}[{key}]", one)
 
 
 def spent(work: Callable[[], object]) -> float:
@@ -105,9 +112,7 @@ def test_no_pattern_takes_the_square_of_a_text() -> None:
 
 def _is_slow(pattern: re.Pattern[str], text: str) -> bool:
     """Say whether it takes long, however often one tries."""
-    return all(
-        spent(lambda: _tried(pattern, text)) > PATTERN_SECONDS for _ in range(3)
-    )
+    return all(spent(lambda: _tried(pattern, text)) > PATTERN_SECONDS for _ in range(3))
 
 
 def _tried(pattern: re.Pattern[str], text: str) -> None:
@@ -166,13 +171,15 @@ LOOKS: dict[str, Callable[[str], Any]] = {
     "answer": answer_problem,
     "estimate": estimated,
     "offline": lambda text: wanted_rounds(f"use f {text}", {"f": {}}),
-    **{
-        f"shorten {shape}": lambda text, shape=shape: shorten_text(  # type: ignore[misc]
-            text, 50, count, shape=shape
-        )
-        for shape in ("auto", "log", "code", "table", "prose", "json", "jsonl")
-    },
 }
+
+
+def _shortened(shape: Shape) -> Callable[[str], Any]:
+    return lambda text: shorten_text(text, 50, count, shape=shape)
+
+
+_SHAPES: tuple[Shape, ...] = ("auto", "log", "code", "table", "prose", "json", "jsonl")
+LOOKS |= {f"shorten {shape}": _shortened(shape) for shape in _SHAPES}
 
 
 @pytest.mark.parametrize("look", LOOKS)

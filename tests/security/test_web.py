@@ -109,7 +109,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 async def test_another_site_can_send_nothing_in_a_users_name() -> None:
-    """There is no cookie to ride on, no form is read, and no other origin is allowed."""
+    """There is no cookie to ride on, no form is read, no other origin is allowed."""
     one = site()
     async with client_of(one) as ada:
         session_id = await ada.begin()

@@ -1,0 +1,29 @@
+"""What stands in a row with what was asked for."""
+
+from __future__ import annotations
+
+from context_builder.decide.rows import beside
+
+
+def test_who_asks_for_one_of_a_list_asks_for_the_next() -> None:
+    """Ids of one make that came in together are near one that was asked for."""
+    facts = ["XEHM4B", "59XX6W", "K1NW8N", "gift_card_1", "2024-05-20"]
+    assert beside(facts, {"59XX6W"}) == {"XEHM4B", "K1NW8N"}
+
+
+def test_a_row_ends_where_another_make_begins() -> None:
+    """What looks alike but came in elsewhere is not near."""
+    facts = ["XEHM4B", "gift_card_1", "K1NW8N"]
+    assert beside(facts, {"XEHM4B"}) == set()
+
+
+def test_names_of_one_make_differ_in_digits_only() -> None:
+    """`gift_card_1` and `gift_card_2` are a row; `certificate_3` is none of it."""
+    facts = ["gift_card_1", "gift_card_2", "certificate_3"]
+    assert beside(facts, {"gift_card_1"}) == {"gift_card_2"}
+
+
+def test_nothing_asked_is_nothing_near() -> None:
+    """Neither without facts, nor without what was asked for."""
+    assert beside([], {"XEHM4B"}) == set()
+    assert beside(["XEHM4B", "K1NW8N"], set()) == set()
