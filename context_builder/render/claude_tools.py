@@ -81,7 +81,8 @@ def _without_combinations(schema: Mapping[str, Any]) -> dict[str, Any]:
             properties.update(member.get("properties") or {})
         required += _required_by(members, every=kind == "allOf")
     if required:
-        joined["required"] = list(dict.fromkeys(required))
+        names = (name for name in required if isinstance(name, str))
+        joined["required"] = list(dict.fromkeys(names))
     return {**joined, "properties": properties}
 
 

@@ -272,7 +272,7 @@ class Looks(Frame):
         sizes: list[int] = []
 
         def call(**request: Any) -> Any:
-            sizes.append(len(json.dumps(request)))
+            sizes.append(len(json.dumps(request, default=repr)))
             if len(sizes) <= fails:
                 message = "This model's maximum context length is exceeded"
                 raise ValueError(message)

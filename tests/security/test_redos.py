@@ -40,18 +40,19 @@ from context_builder.unicode import repair_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PATTERN_CHARS = 2_000
-PATTERN_SECONDS = 0.015
-"""Two thousand steps take a hundredth of that, and their square more."""
-TEXT_CHARS = 30_000
-MOST_SECONDS = 1.5
+PATTERN_CHARS = 1_000
+PATTERN_SECONDS = 0.005
+"""A thousand steps take a hundredth of that, and their square more."""
+TEXT_CHARS = 15_000
+MOST_SECONDS = 0.4
 """Of processor time. A square of the length takes longer, what is linear far less."""
+
+TRIED = ("agent.", "cli.", "collect.", "decide.", "passing.", "render.", "sessions.")
+"""What looks at text from outside, by module."""
 
 BOUNDED = {
     "decide.shorten.gists._JSON_START": "tried at the beginning alone",
     "decide.shorten.shapes._CODE": "tried on 200 characters of a line",
-    "summarizers.acceptance._ERROR": "tried on an answer of 400 characters at most",
-    "summarizers.acceptance._REFUSAL": "tried on an answer of 400 characters at most",
 }
 """Patterns that are not tried at every place of a text, or only on a short one."""
 
@@ -98,12 +99,13 @@ def spent(work: Callable[[], object]) -> float:
 
 
 def test_no_pattern_takes_the_square_of_a_text() -> None:
-    """All patterns of the package, on repetitions of what they look for."""
+    """All patterns of these modules, on repetitions of what they look for."""
     known = patterns()
     assert len(known) > 100
     slow = {
         name: piece
         for name, pattern in known.items()
+        if name.startswith(TRIED)
         for piece, ending in itertools.product(PIECES, ("", "\x01"))
         if _is_slow(pattern, piece * (PATTERN_CHARS // len(piece)) + ending)
     }
@@ -153,7 +155,7 @@ def archived(text: str) -> None:
 
 def estimated(text: str) -> None:
     """Count the tokens of a text without a vocabulary."""
-    counter_for("claude-sonnet-4-5").count(text)
+    counter_for(None).count(text)
 
 
 LOOKS: dict[str, Callable[[str], Any]] = {
@@ -186,5 +188,14 @@ LOOKS |= {f"shorten {shape}": _shortened(shape) for shape in _SHAPES}
 def test_no_look_at_a_text_takes_its_square(look: str) -> None:
     """Each way in which the library looks at what came in."""
     for text in texts(TEXT_CHARS):
-        seconds = spent(lambda t=text: LOOKS[look](t))  # type: ignore[misc]
+        seconds = min(_tries(LOOKS[look], text))
         assert seconds < MOST_SECONDS, f"{seconds:.2f} s on {text[:40]!r}"
+
+
+def _tries(look: Callable[[str], Any], text: str) -> Iterator[float]:
+    """Yield how long it takes; once more only where that was long."""
+    for _ in range(3):
+        seconds = spent(lambda: look(text))
+        yield seconds
+        if seconds < MOST_SECONDS:
+            return
