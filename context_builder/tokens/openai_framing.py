@@ -13,7 +13,7 @@ calls at once are one call of `multi_tool_use.parallel`, and their results one l
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from context_builder.tokens.openai_families import OpenAIFraming, framing_for
@@ -95,15 +95,11 @@ def messages_tokens(
     messages: Sequence[Payload], count: Count, framing: OpenAIFraming
 ) -> tuple[int, ...]:
     """Count each message of a conversation, knowing which calls it answers."""
-    parallel = _parallel_call_ids(messages)
     return tuple(
-        message_tokens(
-            message,
-            count,
-            framing,
-            is_parallel_result=message.get("tool_call_id") in parallel,
+        message_tokens(message, count, framing, is_parallel_result=is_parallel)
+        for message, is_parallel in zip(
+            messages, _answers_several(messages), strict=True
         )
-        for message in messages
     )
 
 
@@ -347,13 +343,16 @@ def _system_text(messages: Sequence[Payload]) -> str | None:
     return None
 
 
-def _parallel_call_ids(messages: Iterable[Payload]) -> frozenset[object]:
-    return frozenset(
-        call.get("id")
-        for message in messages
-        if len(message.get("tool_calls") or ()) > 1
-        for call in message["tool_calls"]
-    )
+def _answers_several(messages: Iterable[Payload]) -> Iterator[bool]:
+    """Say of each message whether it answers one of several calls made at once.
+
+    Vendors use an id again: it names the latest call that was given it.
+    """
+    several: dict[object, bool] = {}
+    for message in messages:
+        calls = message.get("tool_calls") or ()
+        several |= {call.get("id"): len(calls) > 1 for call in calls}
+        yield several.get(message.get("tool_call_id"), False)
 
 
 def _as_tools(functions: Sequence[Payload] | None) -> list[Payload]:

@@ -251,3 +251,25 @@ def test_reasoning_models_are_framed_as_such(model: str) -> None:
     assert framing_for(model).reply_priming == 2
     assert framing_for("gpt-4o-2024-08-06").reply_priming == 3
     assert framing_for("nobody-knows") == framing_for("gpt-4o")
+
+
+def test_a_call_id_that_is_used_again_names_the_latest_call() -> None:
+    """A result of a single call stays one when several calls share its id later."""
+    one = [
+        {"role": "assistant", "tool_calls": [_named_call("a")]},
+        {"role": "tool", "tool_call_id": "a", "content": 'line "1"\nline "2"'},
+    ]
+    several = [
+        {"role": "assistant", "tool_calls": [_named_call("a"), _named_call("b")]},
+        {"role": "tool", "tool_call_id": "a", "content": 'line "1"\nline "2"'},
+        {"role": "tool", "tool_call_id": "b", "content": "ok"},
+    ]
+    assert messages_tokens([*one, *several], COUNT, FRAMING) == (
+        *messages_tokens(one, COUNT, FRAMING),
+        *messages_tokens(several, COUNT, FRAMING),
+    )
+
+
+def _named_call(call_id: str) -> dict[str, object]:
+    function = {"name": "look", "arguments": "{}"}
+    return {"id": call_id, "type": "function", "function": function}
