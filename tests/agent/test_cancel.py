@@ -181,8 +181,13 @@ def test_an_interrupt_of_the_keyboard_leaves_a_whole_session() -> None:
     ctx = session()
     two = OfflineReply(calls=[Wanted("quick", "{}"), Wanted("interrupt", "{}")])
     agent = Agent(OfflineModel([two]), tools=[quick, interrupt])
-    with pytest.raises(KeyboardInterrupt):
-        agent.run(ctx, "Go.")
+    # Whoever ran before in this process may have left a handler of its own.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            agent.run(ctx, "Go.")
+    finally:
+        signal.signal(signal.SIGINT, former)
     over.set()
     assert [item.role for item in ctx.items] == ["user", "assistant", "tool"]
     assert is_whole(ctx)

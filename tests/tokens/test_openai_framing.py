@@ -255,11 +255,11 @@ def test_reasoning_models_are_framed_as_such(model: str) -> None:
 
 def test_a_call_id_that_is_used_again_names_the_latest_call() -> None:
     """A result of a single call stays one when several calls share its id later."""
-    one = [
+    one: list[dict[str, Any]] = [
         {"role": "assistant", "tool_calls": [_named_call("a")]},
         {"role": "tool", "tool_call_id": "a", "content": 'line "1"\nline "2"'},
     ]
-    several = [
+    several: list[dict[str, Any]] = [
         {"role": "assistant", "tool_calls": [_named_call("a"), _named_call("b")]},
         {"role": "tool", "tool_call_id": "a", "content": 'line "1"\nline "2"'},
         {"role": "tool", "tool_call_id": "b", "content": "ok"},

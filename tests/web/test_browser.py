@@ -224,6 +224,7 @@ def test_markup_in_what_is_said_is_inert(browser: Browser, one: Site) -> None:
         ada.say("Use hostile with word=this")
         expect(page.locator(".said.user").first).to_contain_text("<script>")
         expect(page.locator(".tool pre").last).to_contain_text("<img")
+        page.wait_for_load_state("networkidle")  # the items are drawn anew until then
         page.locator(".items tbody button").nth(1).click()
         expect(page.locator("dialog.item-text pre")).to_contain_text("onerror")
         page.get_by_role("button", name="Close").click()
