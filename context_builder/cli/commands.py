@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -22,7 +21,7 @@ from context_builder.cli.counting import (
     counts_table,
     totals_table,
 )
-from context_builder.cli.errors import CannotDoError, CommandError
+from context_builder.cli.errors import CannotDoError, errors_in_one_line
 from context_builder.cli.html import page_of
 from context_builder.cli.read import Transcript, TranscriptFile
 from context_builder.cli.replay import replay
@@ -314,16 +313,6 @@ def _watched(file: TranscriptFile, *, quiet: bool) -> Iterator[Transcript]:
     hidden = quiet or len(file) == 1 or not console.is_terminal
     with Progress(console=console, transient=True, disable=hidden) as progress:
         yield from progress.track(file, total=len(file), description=file.name)
-
-
-@contextmanager
-def errors_in_one_line() -> Iterator[None]:
-    """Say an error that people can mend in one line, and exit with its code."""
-    try:
-        yield
-    except CommandError as error:
-        _say(f"error: {error}")
-        raise typer.Exit(error.exit_code) from None
 
 
 def _say(text: str) -> None:

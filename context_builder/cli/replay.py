@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from context_builder.cli.errors import CannotDoError, CommandError, InputError
+from context_builder.cli.errors import CannotDoError, InputError, errors_in_one_line
 from context_builder.cli.read import TranscriptFile
 from context_builder.cli.session import in_words_of
 from context_builder.cli.write import deliver, to_json
@@ -107,14 +107,11 @@ def replay(
     strategies: list[Strategy] = [BuilderStrategy(POLICIES[policy](), MAIN)]
     if against is not None:
         strategies.append(AGAINST[against])
-    try:
+    with errors_in_one_line():
         played = [one for name in files for one in _played(name, strategies, budget)]
         if out is not None:
             _draw(played, against, out)
         deliver(_data(played, against) if as_json else _table(played, against), None)
-    except CommandError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from None
 
 
 def _played(name: str, strategies: list[Strategy], budget: Budget) -> Iterator[Played]:

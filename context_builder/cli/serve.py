@@ -9,22 +9,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from context_builder.accounts import AccountsFile, account_of, new_token
-from context_builder.cli.errors import CannotDoError, CommandError, InputError
+from context_builder.cli.errors import CannotDoError, InputError, errors_in_one_line
 from context_builder.cli.write import deliver
-from context_builder.errors import (
-    ContextBuilderError,
-    InvalidItemError,
-    StoreError,
-    UnknownModelError,
-)
 from context_builder.sessions import SessionManager
 from context_builder.sessions.sqlite import default_path
 
@@ -65,14 +57,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 @users.command("add")
 def add_user(name: Name, *, file: UsersFile = None) -> None:
     """Give a user a token, and print it: it is not shown again."""
-    with _in_one_line():
+    with errors_in_one_line(_HERE):
         deliver(AccountsFile(_file(file)).add(name), None)
 
 
 @users.command("list")
 def list_users(*, file: UsersFile = None) -> None:
     """List the users."""
-    with _in_one_line():
+    with errors_in_one_line(_HERE):
         for name in AccountsFile(_file(file)).users:
             deliver(name, None)
 
@@ -80,7 +72,7 @@ def list_users(*, file: UsersFile = None) -> None:
 @users.command("remove")
 def remove_user(name: Name, *, file: UsersFile = None) -> None:
     """Take all tokens of a user away; their conversations stay."""
-    with _in_one_line():
+    with errors_in_one_line(_HERE):
         if not AccountsFile(_file(file)).remove(name):
             raise CannotDoError(_HERE, f"there is no user {name!r}")
 
@@ -148,7 +140,7 @@ def serve(
         "tools": tools,
         "max_rounds": max_rounds,
     }
-    with _in_one_line():
+    with errors_in_one_line(_HERE):
         if not offline:
             _check_key(target, model, base_url)
         if summary_model is not None and not os.environ.get(_OPENAI[0]):
@@ -267,32 +259,3 @@ def _given_tokens() -> list[tuple[str, str, str]]:
 
 def _file(file: Path | None) -> Path:
     return file or default_path().with_name("users.json")
-
-
-@contextmanager
-def _in_one_line() -> Iterator[None]:
-    """Say an error that people can mend in one line, and exit with its code."""
-    try:
-        yield
-    except CommandError as error:
-        _end(error)
-    except ContextBuilderError as error:
-        _end(_as_command_error(error))
-
-
-def _end(error: CommandError) -> NoReturn:
-    typer.echo(f"error: {error}", err=True)
-    raise typer.Exit(error.exit_code) from None
-
-
-def _as_command_error(error: ContextBuilderError) -> CommandError:
-    if isinstance(error, UnknownModelError):
-        return InputError(
-            _HERE,
-            f"the model {error.model!r} is not known; say how much it can hold with "
-            "--context-window, or set a budget with --max-tokens",
-        )
-    if isinstance(error, InvalidItemError):
-        return InputError(_HERE, str(error))
-    kind = CannotDoError if isinstance(error, StoreError) else InputError
-    return kind(_HERE, str(error))

@@ -14,7 +14,12 @@ from typing import Annotated, Any
 
 import typer
 
-from context_builder.cli.errors import CannotDoError, CommandError, InputError
+from context_builder.cli.errors import (
+    CannotDoError,
+    CommandError,
+    InputError,
+    ended,
+)
 from context_builder.cli.write import deliver, to_json
 from context_builder.errors import (
     ContextBuilderError,
@@ -174,17 +179,12 @@ def _manager(
         ) as sessions:
             yield sessions
     except (SessionCorruptedError, StoreError) as error:
-        raise _said(CannotDoError("sessions", str(error))) from None
+        raise ended(CannotDoError("sessions", str(error))) from None
     except (ContextBuilderError, UnicodeDecodeError) as error:
         field = error.field if isinstance(error, InvalidItemError) else "--key-file"
-        raise _said(InputError(field, str(error))) from None
+        raise ended(InputError(field, str(error))) from None
     except CommandError as error:
-        raise _said(error) from None
-
-
-def _said(error: CommandError) -> typer.Exit:
-    typer.echo(f"error: {error}", err=True)
-    return typer.Exit(error.exit_code)
+        raise ended(error) from None
 
 
 def _read(source: str) -> bytes:

@@ -34,8 +34,13 @@ from context_builder.cli.chat.vendors import (
     keys_to_set,
     without_secrets,
 )
-from context_builder.cli.errors import CannotDoError, CommandError, InputError
-from context_builder.errors import ContextBuilderError, StoreError, UnknownModelError
+from context_builder.cli.errors import (
+    CannotDoError,
+    CommandError,
+    InputError,
+    as_command_error,
+)
+from context_builder.errors import ContextBuilderError
 from context_builder.sessions import SessionKey
 from context_builder.sessions.sqlite import default_path
 
@@ -196,7 +201,7 @@ def _in_one_line() -> Iterator[None]:
     try:
         yield
     except ContextBuilderError as error:
-        _end(_as_command_error(error))
+        _end(as_command_error(error, HERE))
     except CommandError as error:
         _end(error)
 
@@ -206,14 +211,3 @@ def _end(error: CommandError) -> NoReturn:
     if isinstance(error, NoKeyError):
         typer.echo(keys_to_set(), err=True)
     raise typer.Exit(error.exit_code) from None
-
-
-def _as_command_error(error: ContextBuilderError) -> CommandError:
-    if isinstance(error, UnknownModelError):
-        return InputError(
-            HERE,
-            f"the model {error.model!r} is not known; say how much it can hold with "
-            "--context-window, or set a budget with --max-tokens",
-        )
-    kind = CannotDoError if isinstance(error, StoreError) else InputError
-    return kind(HERE, str(error))
