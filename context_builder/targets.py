@@ -185,8 +185,7 @@ class Target:
         self._fold = self._new_fold()
         self._calibration = known._calibration
         self._learned_tokens = known._learned_tokens
-        budget_tokens = self.limits.within(self._learned_tokens)
-        self._fold.move_limit(self._calibration.counted(budget_tokens))
+        self._move_limit()
         self._fold.advance(
             [
                 SystemSet(known._fold.system),
@@ -264,10 +263,9 @@ class Target:
             BudgetExceededError: If what may not be left out is larger than the budget.
             AdapterError: If the vendor cannot express it.
         """
-        if self._rendered is not None and self._rendered[0] == log.revision:
+        if self._rendered is not None and self.is_current(log):
             return self._rendered[1]
-        fold = self._decided(log)
-        rendering = self._say(fold)
+        rendering = self._say(self._decided(log))
         self._rendered = (log.revision, rendering)
         return rendering
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from context_builder.decide.passing import without_echo
 from context_builder.decide.rules import Rules, eviction_order
 from context_builder.decide.shorten import gist, shorten_arguments
-from context_builder.items import Mark
+from context_builder.decide.versions import with_references
 from context_builder.passing import is_echo
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = [
     "to_reference",
 ]
 
+_OLDER = "older than the newest results that are kept"
+_REFERRING = frozenset({"referenced", "deduplicated"})
 _GIST_CHARS = 80
 _FACTS_SHARE = 0.4
 _SMALLER_SHARE = 0.6
@@ -77,31 +79,19 @@ def keep_newest_results(plan: Plan, rules: Rules) -> Plan:
 
 def _without_results(unit: Unit, numbers: list[int], rules: Rules) -> Unit:
     """Return a unit with these results as references, where that is smaller."""
-    items, sizes, marks = list(unit.items), list(unit.sizes), list(unit.marks)
-    done = {m.item_id for m in marks if m.action in {"referenced", "deduplicated"}}
     if unit.rendition == "reference":
         return unit
-    for number in numbers:
-        item = unit.originals[number]
-        if item.id in done:
-            continue
-        text = reference_text(item, unit.whole_sizes[number], rules)
-        short = item.with_content(text)
-        size = rules.ruler.item(short, calls=unit.calls)
-        if size < sizes[number]:
-            items[number], sizes[number] = short, size
-            reason = "older than the newest results that are kept"
-            marks.append(Mark(item.id, "referenced", reason))
-    if len(marks) == len(unit.marks):
-        return unit
-    return dataclasses.replace(
-        unit,
-        items=tuple(items),
-        sizes=tuple(sizes),
-        rendition="shortened",
-        reason="older results became references",
-        marks=tuple(marks),
+    done = {m.item_id for m in unit.marks if m.action in _REFERRING}
+    shorts = (
+        (n, item.with_content(reference_text(item, unit.whole_sizes[n], rules)))
+        for n in numbers
+        if (item := unit.originals[n]).id not in done
     )
+    cleared = with_references(unit, shorts, rules, _OLDER)
+    if cleared is unit:
+        return unit
+    reason = "older results became references"
+    return dataclasses.replace(cleared, rendition="shortened", reason=reason)
 
 
 def clear_units(plan: Plan, rules: Rules, order: Iterable[int]) -> Plan:

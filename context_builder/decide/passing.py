@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from context_builder.items import Mark
+from context_builder.decide.versions import with_references
 from context_builder.passing import (
     Excerpt,
     excerpts_in,
@@ -93,25 +93,12 @@ def without_echo(item: ContextItem) -> ContextItem:
 
 
 def _without_echoes(unit: Unit, rules: Rules) -> Unit:
-    items, sizes, marks = list(unit.items), list(unit.sizes), list(unit.marks)
-    for number, item in enumerate(unit.items):
-        if not is_echo(item):
-            continue
-        short = without_echo(item)
-        size = rules.ruler.item(short, calls=unit.calls)
-        if size < sizes[number]:
-            items[number], sizes[number] = short, size
-            marks.append(Mark(item.id, "referenced", _ECHO))
-    if len(marks) == len(unit.marks):
-        return unit
-    return dataclasses.replace(
-        unit,
-        items=tuple(items),
-        sizes=tuple(sizes),
-        rendition="shortened" if unit.rendition == "whole" else unit.rendition,
-        reason=unit.reason or _ECHO,
-        marks=tuple(marks),
+    shorts = (
+        (place, without_echo(item))
+        for place, item in enumerate(unit.items)
+        if is_echo(item)
     )
+    return with_references(unit, shorts, rules, _ECHO)
 
 
 def shown_excerpts(units: Iterable[Unit]) -> Mapping[str, tuple[Excerpt, ...]]:

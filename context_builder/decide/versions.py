@@ -5,10 +5,22 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from context_builder.items import Mark, Unit
+from context_builder.items import Mark
 
-__all__ = ["as_shown", "is_double", "is_history", "marks_of_both", "whole"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from context_builder.decide.rules import Rules
+    from context_builder.items import ContextItem, Unit
+
+__all__ = [
+    "as_shown",
+    "is_double",
+    "is_history",
+    "marks_of_both",
+    "whole",
+    "with_references",
+]
 
 
 def whole(unit: Unit) -> Unit:
@@ -64,3 +76,36 @@ def marks_of_both(old: Unit, new: Unit) -> tuple[Mark, ...]:
     ids = {item.id for item in old.originals if id(item) in still}
     kept = [mark for mark in old.marks if mark.item_id in ids and mark not in new.marks]
     return (*kept, *new.marks)
+
+
+def with_references(
+    unit: Unit, shorts: Iterable[tuple[int, ContextItem]], rules: Rules, reason: str
+) -> Unit:
+    """Return a unit with these items in their places, each where it is smaller.
+
+    Args:
+        unit: A unit that is shown.
+        shorts: The place of each item, and what shall stand there.
+        rules: What to measure with.
+        reason: Why, for the mark of each. What the unit is called stays as it is where
+            it was not whole any more.
+
+    Returns:
+        The same unit if none is smaller.
+    """
+    items, sizes, marks = list(unit.items), list(unit.sizes), list(unit.marks)
+    for place, short in shorts:
+        size = rules.ruler.item(short, calls=unit.calls)
+        if size < sizes[place]:
+            items[place], sizes[place] = short, size
+            marks.append(Mark(short.id, "referenced", reason))
+    if len(marks) == len(unit.marks):
+        return unit
+    return dataclasses.replace(
+        unit,
+        items=tuple(items),
+        sizes=tuple(sizes),
+        rendition="shortened" if unit.rendition == "whole" else unit.rendition,
+        reason=unit.reason or reason,
+        marks=tuple(marks),
+    )
