@@ -4,6 +4,7 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.docs-installed
 EXAMPLE := examples/data/airline_agent.json
 DEMO_MODEL := gpt-4o
 DEMO_TOKENS := 5000
@@ -36,7 +37,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --upgrade pip
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
-	  --constraint constraints.txt --editable '.[all]' --group dev --group docs
+	  --constraint constraints.txt --editable '.[all]' --group dev
 	@touch $(STAMP)
 
 demo: $(STAMP) ## fit a real agent transcript into a small budget, and say why
@@ -83,7 +84,12 @@ bench-peers: $(STAMP) ## compare with other libraries, each in .venv-peers; ARGS
 profile: $(STAMP) ## show where time and memory go; ARGS="append --quick"
 	@$(PY) -m benchmarks.profiles $(ARGS)
 
-docs: $(STAMP) ## build the pages into site/; every warning is an error
+$(DOCS_STAMP): $(STAMP)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
+	  --constraint constraints.txt --group docs
+	@touch $(DOCS_STAMP)
+
+docs: $(DOCS_STAMP) ## build the pages into site/; every warning is an error
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 	@echo "docs: site/index.html"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import tarfile
 import tomllib
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests.packaging import EXTRAS, build, extras_declared
 from tests.test_docs import rows_of, section
@@ -76,3 +78,17 @@ def test_the_metadata_names_the_versions_of_python() -> None:
     ]
     assert project["requires-python"] == f">=3.{minors[0]}"
     assert minors == list(range(minors[0], minors[-1] + 1))
+
+
+def test_what_is_pinned_runs_on_the_oldest_python_that_is_promised() -> None:
+    """3.11 means 3.11.0 too: a pin that asks for more stops `make setup` there."""
+    asked = {
+        found.metadata["Name"]: ",".join(
+            found.metadata.get_all("Requires-Python") or ()
+        )
+        for found in importlib.metadata.distributions()
+    }
+    assert len(asked) > 50
+    assert [
+        name for name, python in asked.items() if "3.11.0" not in SpecifierSet(python)
+    ] == []
