@@ -37,6 +37,10 @@ class Watched:
         """Return the keyword arguments of the vendor's call."""
         return self._ctx.request(target, **asked)
 
+    async def arequest(self, target: str = "openai", **asked: Any) -> dict[str, Any]:
+        """Return the arguments of the call; a summary that they want is awaited."""
+        return await self._ctx.arequest(target, **asked)
+
     def explain(self, target: str = "openai", **asked: Any) -> Report:
         """Return what became of every item."""
         self.report = self._ctx.explain(target, **asked)

@@ -72,8 +72,6 @@ async def _ask(turn: Turn, line: Line, step: Ask) -> Answer:
         return await _ask_awaited(question, line, request)
 
     plan = turn.plan
-    # A summary that is wanted is awaited here; what is built then wants none.
-    await turn.ctx.arequest(plan.target, model=plan.model)
     return await acall_with_recovery(
         question.watched, call, target=plan.target, model=plan.model
     )
