@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.quality.tables import cost_rows, evidence_rows, markdown, summary
+from context_builder.embeddings import LocalEmbedder
 from context_builder.replay import (
     POLICIES,
     Budget,
@@ -81,7 +82,7 @@ def main() -> int:
     started = time.perf_counter()
     settings = settings_of(options.policy, options.set)
     strategies: list[Strategy] = [
-        BuilderStrategy(settings),
+        BuilderStrategy(settings, embedder=LocalEmbedder() if options.local else None),
         Recency(),
         Recency("message", "messages"),
     ]
@@ -147,6 +148,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="a small part of it")
     parser.add_argument("--window", action="store_true", help="a plain window, too")
+    parser.add_argument(
+        "--local", action="store_true", help="recall by meaning too, with LocalEmbedder"
+    )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", type=Path, help="write figures and misses here")
     return parser.parse_args()
