@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 BUDGET_TOKENS = 1_000
-APPENDED = 240
+APPENDED = 160
 """Messages that are appended one by one: several compactions' worth."""
 
 
@@ -30,9 +32,24 @@ class CountingCounter(WordCounter):
         return super().count(text)
 
 
-def session(messages: Iterable[dict[str, Any]]) -> tuple[ContextBuilder, Any]:
+class PieceCounter(CountingCounter):
+    """Counts words and marks, so that the counts of parts add up."""
+
+    def __init__(self, *, adds_up: bool) -> None:
+        super().__init__()
+        self.adds_up = adds_up
+
+    def count(self, text: str) -> int:
+        """Count the words and the marks of a text."""
+        self.seen_bytes += len(text.encode())
+        return len(re.findall(r"\w+|[^\w\s]", text))
+
+
+def session(
+    messages: Iterable[dict[str, Any]], counter: CountingCounter | None = None
+) -> tuple[ContextBuilder, Any]:
     """Return a session that has taken in a history and answered, and its counter."""
-    counter = CountingCounter()
+    counter = counter or CountingCounter()
     ctx = ContextBuilder(max_tokens=BUDGET_TOKENS, counter=counter)
     ctx.extend(messages)
     ctx.add_user_message("why")
@@ -108,10 +125,44 @@ def test_no_more_is_done_in_a_long_session(
     assert long[1] < 2 * short[1]
 
 
+def told(number: int) -> list[dict[str, Any]]:
+    """Return a turn that is full of facts, and that asks for others."""
+    asked = " ".join(f"item_{number * 7 % 90 + near}" for near in range(5))
+    rows = [
+        {"id": f"item_{number}_{row}", "total": 100 * number + row} for row in range(5)
+    ]
+    return [
+        {"role": "user", "content": f"Please look for {asked} and tell me of them."},
+        {"role": "assistant", "content": f"These are they: {json.dumps(rows)}"},
+    ]
+
+
+def test_what_is_told_again_is_not_tokenised_again() -> None:
+    """Of a notice and of what is recalled, only what is new; the same is decided."""
+    said = [message for number in range(70) for message in told(number)]
+
+    def appending(*, adds_up: bool) -> tuple[list[Any], int]:
+        ctx, counter = session(said[:60], PieceCounter(adds_up=adds_up))
+        counter.seen_bytes = 0
+        built = []
+        for message in said[60:]:
+            ctx.extend([message])
+            built.append(ctx.build())
+        assert ctx.explain().tokens <= BUDGET_TOKENS
+        return built, counter.seen_bytes
+
+    in_parts, part_bytes = appending(adds_up=True)
+    whole, whole_bytes = appending(adds_up=False)
+    assert in_parts == whole
+    come_bytes = sum(len(message["content"]) for message in said[60:])
+    assert part_bytes < whole_bytes / 2
+    assert part_bytes < 8 * come_bytes
+
+
 def test_twice_as_much_costs_twice_as_much() -> None:
     """Appending k messages costs what k messages cost, compactions included."""
     ctx, _ = session(turns(60))
-    said = list(turns(360))
+    said = list(turns(210))
 
     def steps(messages: list[dict[str, Any]]) -> Callable[[], object]:
         def work() -> None:
@@ -121,8 +172,8 @@ def test_twice_as_much_costs_twice_as_much() -> None:
 
         return work
 
-    once = calls_of(steps(said[120:320]))
-    twice = calls_of(steps(said[320:720]))
+    once = calls_of(steps(said[120:220]))
+    twice = calls_of(steps(said[220:420]))
     assert twice < 3 * once
 
 

@@ -11,23 +11,22 @@ from __future__ import annotations
 import dataclasses
 import math
 from array import array
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Sequence
+from bisect import bisect_right
 from itertools import accumulate
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
-from context_builder.decide.postings import Places, Postings
+from context_builder.decide.passages import Passage, Passages
+from context_builder.decide.postings import Postings
 from context_builder.decide.terms import date_stamp, term_counts
 from context_builder.passing import is_passing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from context_builder.items import Unit
 
-__all__ = ["Archive", "Passage", "Search"]
+__all__ = ["Archive", "Passage", "Search", "pieces_of"]
 
 _K1 = 1.2
 _B = 0.75
@@ -53,18 +52,6 @@ _LENGTH_EXPONENT = 0.35
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of an item that can come back. It names its place and holds no text."""
-
-    unit_id: float
-    index: int
-    """Which of the unit's items."""
-    start: int
-    end: int
-    """The piece of the item's text, as character positions."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Search:
     """What was found."""
 
@@ -74,91 +61,8 @@ class Search:
     """How much more of what is asked for is in the archive than in the request: up to
     1;
     0 or less where the request has it as well."""
-
-
-class _Passages(Sequence[Passage]):
-    """The passages by number, packed: some twenty bytes each."""
-
-    __slots__ = ("_ends", "_indexes", "_starts", "_unit_ids")
-
-    def __init__(self) -> None:
-        self._unit_ids: array[float] = array("d")
-        self._indexes: array[int] = array("I")
-        self._starts: array[int] = array("Q")
-        self._ends: array[int] = array("Q")
-
-    def __len__(self) -> int:
-        return len(self._unit_ids)
-
-    @overload
-    def __getitem__(self, number: int) -> Passage: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[Passage]: ...
-    def __getitem__(self, number: int | slice) -> Passage | list[Passage]:
-        if isinstance(number, slice):
-            return [self[one] for one in range(*number.indices(len(self)))]
-        return Passage(
-            self._unit_ids[number],
-            self._indexes[number],
-            self._starts[number],
-            self._ends[number],
-        )
-
-    def append(self, passage: Passage) -> None:
-        """Add the newest passage."""
-        self._unit_ids.append(passage.unit_id)
-        self._indexes.append(passage.index)
-        self._starts.append(passage.start)
-        self._ends.append(passage.end)
-
-    def unit_id(self, number: int) -> float:
-        """Return the unit that a passage is of."""
-        return self._unit_ids[number]
-
-
-class _Spans:
-    """Which passages are whose: the numbers of each unit, in the units' order."""
-
-    __slots__ = ("_ends", "_firsts", "_unit_ids")
-
-    def __init__(self) -> None:
-        self._unit_ids: array[float] = array("d")
-        self._firsts: array[int] = array("I")
-        self._ends: array[int] = array("I")
-
-    def _place(self, unit_id: float) -> int | None:
-        place = bisect_left(self._unit_ids, unit_id)
-        is_there = place < len(self._unit_ids) and self._unit_ids[place] == unit_id
-        return place if is_there else None
-
-    def __contains__(self, unit_id: float) -> bool:
-        return self._place(unit_id) is not None
-
-    def put(self, unit_id: float, first: int, end: int) -> None:
-        """Note a unit's passages, from the first to before the end."""
-        place = bisect_left(self._unit_ids, unit_id)
-        self._unit_ids.insert(place, unit_id)
-        self._firsts.insert(place, first)
-        self._ends.insert(place, end)
-
-    def pop(self, unit_id: float) -> range:
-        """Forget a unit, and return its passages; none if it is not known."""
-        place = self._place(unit_id)
-        if place is None:
-            return range(0)
-        self._unit_ids.pop(place)
-        return range(self._firsts.pop(place), self._ends.pop(place))
-
-    def around(self, unit_id: float) -> tuple[int, int, int | None, int | None]:
-        """Return a unit's first and last passage, and those before and after them."""
-        place = bisect_left(self._unit_ids, unit_id)
-        before = after = None
-        if place > 0 and self._ends[place - 1] > self._firsts[place - 1]:
-            before = self._ends[place - 1] - 1
-        behind = place + 1
-        if behind < len(self._ends) and self._ends[behind] > self._firsts[behind]:
-            after = self._firsts[behind]
-        return self._firsts[place], self._ends[place] - 1, before, after
+    least: float | None = None
+    """What ranks lower is not worth its tokens; None: by the best and the rarest."""
 
 
 class Archive:
@@ -171,18 +75,16 @@ class Archive:
         "_lengths",
         "_passages",
         "_postings",
-        "_spans",
         "_total",
         "_waiting",
     )
 
     def __init__(self) -> None:
-        self._passages = _Passages()
+        self._passages = Passages()
         self._waiting: dict[float, Unit] = {}  # not indexed yet: nobody has searched
         self._lengths: array[int] = array("H")
         self._total = 0
         self._postings = Postings()
-        self._spans = _Spans()
         self._dated: array[float] = array("d")
         self._days: list[str] = []
         self._dead: set[int] = set()
@@ -200,7 +102,7 @@ class Archive:
         return not self._waiting and not self._passages
 
     @property
-    def passages(self) -> Sequence[Passage]:
+    def passages(self) -> Passages:
         """All that is indexed, by number; what waits to be indexed is, now."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
@@ -208,14 +110,27 @@ class Archive:
                 self._index(unit)
         return self._passages
 
+    def number_at(self, unit_id: float, index: int, start: int) -> int | None:
+        """Return which passage has a place of a unit's item; None: none has."""
+        passages = self.passages  # it indexes what waits
+        for number in passages.spans.numbers(unit_id):
+            passage = passages[number]
+            if passage.index == index and passage.start <= start < passage.end:
+                return number
+        return None
+
+    def is_dead(self, number: int) -> bool:
+        """Say whether a passage was taken back."""
+        return number in self._dead
+
     def forget(self, unit_id: float) -> None:
         """Let go of a unit whose text was changed or taken out."""
         self._waiting.pop(unit_id, None)
-        self._dead.update(self._spans.pop(unit_id))
+        self._dead.update(self._passages.pop(unit_id))
 
     def add(self, unit: Unit) -> None:
         """Take in a unit's text; once only. It is indexed when somebody searches."""
-        if unit.id not in self._spans:
+        if unit.id not in self._passages.spans:
             self._waiting.setdefault(unit.id, unit)
 
     def _index(self, unit: Unit) -> None:
@@ -223,9 +138,9 @@ class Archive:
         first = len(self._passages)
         for index, item in enumerate(unit.originals):
             text = "" if item.source == "repair" or is_passing(item) else item.text
-            for start, end in _pieces(text):
+            for start, end in pieces_of(text):
                 self._add(Passage(unit.id, index, start, end), text[start:end], day)
-        self._spans.put(unit.id, first, len(self._passages))
+        self._passages.put(unit.id, first)
 
     def _day(self, unit_id: float) -> str | None:
         index = bisect_right(self._dated, unit_id) - 1
@@ -262,51 +177,42 @@ class Archive:
             return Search((), 0.0)
         own, need = self._scores(term_counts(query), [text.lower() for text in live])
         ranked = self._ranked(self._lifted(own), users)
-        ranked.sort(key=_best_first)
+        ranked.sort(reverse=True)  # by rank, then the newest first
         ranked = _with_regions(ranked[:_MOST_IN_REGIONS])
-        ranked.sort(key=_best_first)
+        ranked.sort(reverse=True)
         return Search(tuple(ranked), need)
 
     def _ranked(
         self, scores: Mapping[int, float], users: AbstractSet[float]
     ) -> list[tuple[float, int]]:
         """Return what is not taken back, in no order, by who said it and how long."""
-        lengths, unit_id = self._lengths, self._passages.unit_id
+        lengths, unit_ids = self._lengths, self._passages.unit_ids
         least, average = 0.25, self._total / len(lengths)
+        handicaps: dict[int, float] = {}
         ranked = []
         for number, score in scores.items():
-            length = lengths[number] / average
-            boost = _USER_BOOST if unit_id(number) in users else 1.0
-            rank = score * boost / max(least, length) ** _LENGTH_EXPONENT
-            ranked.append((rank, number))
+            length = lengths[number]
+            handicap = handicaps.get(length)
+            if handicap is None:
+                handicap = max(least, length / average) ** _LENGTH_EXPONENT
+                handicaps[length] = handicap
+            boost = _USER_BOOST if unit_ids[number] in users else 1.0
+            ranked.append((score * boost / handicap, number))
         return ranked
 
     def _lifted(self, own: Mapping[int, float]) -> dict[int, float]:
         """Return the scores with those of neighbours, in the conversation's order."""
-        dead, around = self._dead, self._spans.around
+        dead = self._dead
         lifted = {n: score for n, score in own.items() if n not in dead}
-        known: dict[float, tuple[int, int, int | None, int | None]] = {}
+        before, after = self._passages.before, self._passages.after
         for number, score in list(lifted.items()):
-            unit_id = self._passages.unit_id(number)
-            span = known.get(unit_id)
-            if span is None:
-                span = known[unit_id] = around(unit_id)
-            first, last, before, after = span
-            for neighbour in (
-                number - 1 if number > first else before,
-                number + 1 if number < last else after,
-            ):
-                if neighbour is not None:
-                    lift = own.get(neighbour, 0.0) + score * _NEIGHBOUR_SHARE
+            share = score * _NEIGHBOUR_SHARE
+            for neighbour in (before[number], after[number]):
+                if neighbour >= 0:
+                    lift = own.get(neighbour, 0.0) + share
                     if lift > lifted.get(neighbour, 0.0):
                         lifted[neighbour] = lift
         return lifted
-
-    def _rarest_of(self, query: Collection[str]) -> list[tuple[str, Places]]:
-        """Return the rarest terms of a query, in a fixed order: sums depend on it."""
-        found = [(term, self._postings.find(term)) for term in query]
-        found.sort(key=lambda pair: (pair[1].known, pair[0]))
-        return found[:_MOST_TERMS]
 
     def _scores(
         self, query: Collection[str], live: Sequence[str]
@@ -317,14 +223,11 @@ class Archive:
         best text that is in the request anyway: the weight of its terms, of the weight
         of all telling terms of the query.
         """
-        scores: dict[int, float] = defaultdict(float)
-        archived: dict[int, float] = defaultdict(float)
+        found: list[tuple[float, Sequence[int], bytes]] = []
         there = [0.0] * len(live)
         count = len(self._passages) + len(live)
-        lengths, base = self._lengths, _K1 * (1 - _B)
-        slope = _K1 * _B * len(lengths) / self._total
         asked = 0.0
-        for term, places in self._rarest_of(query):
+        for term, places in self._postings.rarest(query, _MOST_TERMS):
             having = [n for n, text in enumerate(live) if term in text]
             known = places.known + len(having)
             if known > count * _COMMON_SHARE:
@@ -333,19 +236,42 @@ class Archive:
             asked += rarity
             for number in having:
                 there[number] += rarity
-            most = rarity * (_K1 + 1)
-            for number, times in places.newest(_MOST_POSTINGS):
-                scores[number] += (
-                    most * times / (times + base + slope * lengths[number])
-                )
-                archived[number] += rarity
-        alive = (share for n, share in archived.items() if n not in self._dead)
+            found.append((rarity, *places.newest(_MOST_POSTINGS)))
+        weights, scores = self._weighed(found)
+        alive = (share for n, share in weights.items() if n not in self._dead)
         more = max(alive, default=0.0) - max(there, default=0.0)
         return scores, more / asked if asked else 0.0
 
+    def _weighed(
+        self, found: Sequence[tuple[float, Sequence[int], bytes]]
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """Return what passages have of a query, and their scores, by number.
 
-def _best_first(ranked: tuple[float, int]) -> tuple[float, int]:
-    return -ranked[0], -ranked[1]
+        The first is the weight of their terms. For the score, repeats count as well,
+        but less and less, and all counts for less in a longer passage.
+
+        Args:
+            found: For each term its weight, the passages, and how often it is in each.
+        """
+        numbers = set[int]().union(*(places for _, places, _ in found))
+        # Lists by number: several times as fast as dictionaries, and soon thrown away.
+        count = max(numbers, default=-1) + 1
+        weights, more, least = [0.0] * count, [0.0] * count, [0.0] * count
+        slope = _K1 * _B * len(self._lengths) / self._total
+        for number in numbers:
+            least[number] = 1 + _K1 * (1 - _B) + slope * self._lengths[number]
+        for rarity, places, times in found:
+            for number in places:
+                weights[number] += rarity
+            if times.count(1) < len(times):
+                for number, often in zip(places, times, strict=True):
+                    if often > 1:
+                        once = least[number]
+                        again = often / (once + (often - 1)) - 1 / once
+                        more[number] += rarity * again
+        return {n: weights[n] for n in numbers}, {
+            n: (_K1 + 1) * (weights[n] / least[n] + more[n]) for n in numbers
+        }
 
 
 def _with_regions(ranked: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
@@ -359,18 +285,21 @@ def _with_regions(ranked: Sequence[tuple[float, int]]) -> list[tuple[float, int]
     sums = [0.0, *accumulate(rank for _, rank in ordered)]
     moments = [0.0, *accumulate(rank * number for number, rank in ordered)]
     lifted = []
+    first = last = 0
     for place, (number, rank) in enumerate(ordered):
-        first = bisect_left(numbers, number - _REGION)
-        last = bisect_right(numbers, number + _REGION)
-        before = sums[place] - sums[first]
-        after = sums[last] - sums[place]
-        turning = moments[last] - moments[place] - (moments[place] - moments[first])
+        while numbers[first] < number - _REGION:
+            first += 1
+        while last < len(numbers) and numbers[last] <= number + _REGION:
+            last += 1
+        at, moment = sums[place], moments[place]
+        before, after = at - sums[first], sums[last] - at
+        turning = moments[last] - moment - (moment - moments[first])
         near = before + after - (turning - number * (after - before)) / _REGION
         lifted.append((rank + _REGION_SHARE * near, number))
     return lifted
 
 
-def _pieces(text: str) -> Sequence[tuple[int, int]]:
+def pieces_of(text: str) -> Sequence[tuple[int, int]]:
     """Cut a text into pieces at line or sentence ends; short texts are whole."""
     if not text:
         return ()

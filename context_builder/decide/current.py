@@ -20,6 +20,7 @@ from context_builder.decide.shorten import (
     shorten_middle,
     shorten_text,
 )
+from context_builder.passing import is_echo
 
 if TYPE_CHECKING:
     from context_builder.items import ContextItem, Plan, Unit
@@ -184,10 +185,11 @@ def _level(sizes: Sequence[int], excess_tokens: int) -> int:
 def _cut_to(unit: Unit, level_tokens: int, rules: Rules) -> Unit:
     items = list(unit.items)
     sizes = list(unit.sizes)
-    for index, item in enumerate(unit.items):
+    for index in range(len(items)):
         if sizes[index] <= level_tokens:
             continue
-        short = _cut_item(item, level_tokens, sizes[index], rules)
+        whole, whole_tokens = _uncut(unit, index)
+        short = _cut_item(whole, level_tokens, whole_tokens, rules)
         size = rules.ruler.item(short, calls=unit.calls)
         if size < sizes[index]:
             items[index], sizes[index] = short, size
@@ -199,6 +201,22 @@ def _cut_to(unit: Unit, level_tokens: int, rules: Rules) -> Unit:
         rendition="shortened" if unit.rendition == "whole" else unit.rendition,
         reason="over budget: the longest results were cut to one length",
     )
+
+
+def _uncut(unit: Unit, index: int) -> tuple[ContextItem, int]:
+    """Return what to cut an item from, and its size: the whole, where it was cut.
+
+    Data that is cut twice says less than data cut once to the same length, and counts
+    wrongly what was left out. What stands for an item, such as a reference, stays that.
+    """
+    item, original = unit.items[index], unit.originals[index]
+    cut = {mark.item_id for mark in unit.marks if mark.action == "shortened"}
+    others = {mark.item_id for mark in unit.marks if mark.action != "shortened"}
+    is_cut = unit.rendition == "shortened" or item.id in cut
+    is_data = item.role == "tool" and original.text[:1] in {"[", "{"}
+    if is_data and is_cut and item.id not in others and not is_echo(item):
+        return original, unit.whole_sizes[index]
+    return item, unit.sizes[index]
 
 
 def _cut_item(

@@ -111,7 +111,7 @@ class Doubles:
         return _superseded(unit, item.id, newer, self._rules)
 
     def _supersede(self, unit: Unit, item: ContextItem, older: _Holder) -> Unit:
-        self._gave_way.setdefault(item.id, []).append((older.unit_id, older.item.id))
+        unit = self._give_up_equals(unit, item, older)
         if older.unit_id == unit.id:
             return _superseded(unit, older.item.id, item, self._rules)
         first = self._shown.get(older.unit_id)
@@ -124,6 +124,32 @@ class Doubles:
             priority=_higher(unit.priority, first.priority),
             pinned=unit.pinned or first.pinned,
         )
+
+    def _give_up_equals(self, unit: Unit, item: ContextItem, older: _Holder) -> Unit:
+        """Let what says the same as a stale item give way as well: it is as stale."""
+        given = self._gave_way.pop(older.item.id, [])
+        equal = [one for one in given if self._says(one, older.item, unit)]
+        if len(equal) < len(given):
+            self._gave_way[older.item.id] = [one for one in given if one not in equal]
+        places = [*equal, (older.unit_id, older.item.id)]
+        places.sort(key=lambda place: (place[0], int(place[1][1:])))
+        self._gave_way.setdefault(item.id, []).extend(places)
+        for unit_id, item_id in equal:
+            if unit_id == unit.id:
+                unit = _superseded(unit, item_id, item, self._rules)
+            elif (other := self._shown.get(unit_id)) is not None:
+                self._shown.put(_superseded(other, item_id, item, self._rules))
+        return unit
+
+    def _says(self, place: tuple[float, str], item: ContextItem, newest: Unit) -> bool:
+        """Say whether the item at a place has the content of another one."""
+        unit = newest if place[0] == newest.id else self._shown.get(place[0])
+        index = None if unit is None else _index(unit, place[1])
+        if unit is None or index is None:
+            return False
+        is_referring = len(_without_mark(unit, place[1]).marks) < len(unit.marks)
+        is_told = unit.kind != "tool" or unit.is_shown
+        return is_referring and is_told and _is_equal(unit.originals[index], item)
 
     def handed_on(self, units: Sequence[Unit]) -> tuple[Unit, ...]:
         """Show equal content where it came in last: there it is needed longest.
@@ -205,7 +231,28 @@ class Doubles:
                 unit = self._shown.get(unit_id)
                 if unit is not None and self._restore(unit, item_id):
                     self._gave_way.setdefault(item_id, [])[:0] = given
+                    self._refer_anew(given, unit_id, item_id)
                     break
+
+    def _refer_anew(
+        self, places: Sequence[tuple[float, str]], unit_id: float, item_id: str
+    ) -> None:
+        """Let what had given way to an item that left name the one that is back."""
+        back = self._shown.get(unit_id)
+        index = None if back is None else _index(back, item_id)
+        if back is None or index is None:
+            return
+        for other_id, other_item_id in places:
+            other = self._shown.get(other_id)
+            place = None if other is None else _index(other, other_item_id)
+            if other is None or place is None or not other.is_shown:
+                continue
+            if _is_equal(other.originals[place], back.originals[index]):
+                other = _same_as(other, other_item_id, item_id, self._rules)
+            else:
+                newer = back.originals[index]
+                other = _superseded(other, other_item_id, newer, self._rules)
+            self._shown.put(other)
 
     def _restore(self, unit: Unit, item_id: str) -> bool:
         """Show an item again that is deduplicated for no reason any more."""
@@ -247,6 +294,7 @@ def _index(unit: Unit, item_id: str) -> int | None:
 
 def _superseded(unit: Unit, item_id: str, newer: ContextItem, rules: Rules) -> Unit:
     """Return the older unit with one item given up for a newer one of the same key."""
+    unit = _without_mark(unit, item_id)
     mark = Mark(item_id, "deduplicated", f"superseded by {newer.id}, same key")
     if unit.kind == "tool":
         text = f"[Out of date: superseded by a newer result ({newer.id}).]"

@@ -30,6 +30,7 @@ from context_builder.decide.versions import (
 from context_builder.items import (
     Change,
     CompactionAsked,
+    PassagesMatched,
     SummaryAdded,
     SummaryRefused,
     SystemSet,
@@ -114,6 +115,8 @@ class Fold(Compactor):
                 self._asked = "compaction that was asked for"
             case SummaryAdded() | SummaryRefused():
                 self._try_summary(change)
+            case PassagesMatched():
+                self._recall_anew(change)
             case _:
                 assert_never(change)
 
@@ -279,6 +282,16 @@ class Fold(Compactor):
                 break
             fewer_tokens = int(found.tokens * _FEWER_SHARE)
             found = self.recaller.choose(search, fewer_tokens, self.telling.whole)
+
+    def _recall_anew(self, answer: PassagesMatched) -> None:
+        """Choose again for the newest message, now that an embedder was asked."""
+        self.recaller.asked.note(answer, self.turn)
+        newest = self.shown.live[-1] if self.shown.live else None
+        if newest is None or newest.originals[0].id != answer.item_id:
+            return
+        if answer.matches and newest.starts_turn:
+            self.recaller.let_go_for(newest)
+            self._recall(newest.id)
 
     def _tell_more(self) -> None:
         """Let the digest have what a compaction made free and recall left over."""

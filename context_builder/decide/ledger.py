@@ -6,12 +6,12 @@ it, in `compactor` and in `fold`.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from context_builder.copies import changed
 from context_builder.decide.budget import low_mark
 from context_builder.decide.dedup import Doubles
 from context_builder.decide.digest import Still
@@ -146,7 +146,7 @@ class Ledger:
             else self._rules.ruler.whole(item, calls=unit.calls)
             for item in unit.originals
         )
-        return dataclasses.replace(unit, sizes=sizes, whole_sizes=sizes)
+        return changed(unit, sizes=sizes, whole_sizes=sizes)
 
     def _is_waiting(self) -> bool:
         newest = self.shown.live[-1] if self.shown.live else None
@@ -162,6 +162,11 @@ class Ledger:
     def movable_tokens(self) -> int:
         """What the conversation may take: all but system prompt and tools."""
         return max(0, self.limit_tokens - sum(self.fixed.values()))
+
+    @property
+    def recalls(self) -> bool:
+        """Whether there is something to recall, and it may be."""
+        return self._rules.settings.recall_share > 0 and not self.recaller.is_empty
 
     @property
     def _digest_tokens(self) -> int:

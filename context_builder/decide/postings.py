@@ -14,12 +14,12 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from itertools import accumulate, chain, repeat
-from operator import sub
+from operator import itemgetter, sub
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["MOST_TIMES", "Places", "Postings"]
 
@@ -29,7 +29,9 @@ _TERM_SHIFT = 32
 _TIMES_BITS = 8
 _NUMBER_MASK = (1 << (_TERM_SHIFT - _TIMES_BITS)) - 1
 _MOST_SHORT = 1 << 16
+_LEAST_IN_RECENT = 1 << 10
 _LEAST_IN_RUN = 1 << 12
+"""So many places are sorted into those before them; so many become a run."""
 _MOST_IN_RUN = 1 << 18
 """Places in a run; one of so many is not merged any more."""
 
@@ -79,27 +81,33 @@ class Places:
     spans: list[tuple[_Run, int, int]]
     """The runs that know it, oldest first, and from where to where they do."""
 
-    def newest(self, most: int) -> Iterator[tuple[int, int]]:
-        """Yield the newest passages, at most so many, and how often it is in each."""
+    def newest(self, most: int) -> tuple[list[int], bytes]:
+        """Return the newest passages, at most so many, and how often it is in each."""
         recent = self.recent[-most:]
-        for place in reversed(recent):
-            yield place >> _TIMES_BITS & _NUMBER_MASK, place & MOST_TIMES
-        most -= len(recent)
+        numbers = [place >> _TIMES_BITS & _NUMBER_MASK for place in recent]
+        times = bytes([place & MOST_TIMES for place in recent])
         for run, first, end in reversed(self.spans):
-            start = max(first, end - most)
-            most -= end - start
-            numbers = map(run.base.__add__, run.numbers[start:end])
-            yield from zip(numbers, run.times[start:end], strict=True)
+            start = max(first, end - (most - len(numbers)))
+            base = run.base
+            numbers += [base + number for number in run.numbers[start:end]]
+            times += run.times[start:end]
+        return numbers, times
+
+
+_NOWHERE = array("Q")
+_known_and_term = itemgetter(0, 1)
+"""Equally rare terms have a fixed order: sums depend on it."""
 
 
 class Postings:
     """Remembers in which passages a term stands, and how often in each."""
 
-    __slots__ = ("_fresh", "_recent", "_runs")
+    __slots__ = ("_fresh", "_newest", "_recent", "_runs")
 
     def __init__(self) -> None:
         self._fresh: array[int] = array("Q")
-        self._recent: array[int] = array("Q")  # sorted, and newer than all runs
+        self._newest: array[int] = array("Q")  # sorted, as the recent ones: those are
+        self._recent: array[int] = array("Q")  # older, and newer than all runs
         self._runs: list[_Run] = []  # oldest first
 
     def add(self, number: int, counts: Mapping[str, int]) -> None:
@@ -114,26 +122,45 @@ class Postings:
 
     def find(self, term: str) -> Places:
         """Return in which passages a term stands."""
-        if self._fresh:
-            self._settle()
-        key = crc32(term.encode("utf-8", "surrogatepass"))
-        start = bisect_left(self._recent, key << _TERM_SHIFT)
-        end = bisect_left(self._recent, (key + 1) << _TERM_SHIFT, start)
-        spans = []
-        known = end - start
-        for run in self._runs:
-            first, last = run.span(key)
-            if first < last:
-                spans.append((run, first, last))
-                known += last - first
-        return Places(known, self._recent[start:end], spans)
+        return self.rarest([term], 1)[0][1]
+
+    def rarest(self, terms: Iterable[str], most: int) -> list[tuple[str, Places]]:
+        """Return the rarest of some terms and where they stand, the rarest first."""
+        self._settle()
+        found = []
+        for term in terms:
+            key = crc32(term.encode("utf-8", "surrogatepass"))
+            low, high = key << _TERM_SHIFT, (key + 1) << _TERM_SHIFT
+            known, recent, spans = 0, _NOWHERE, []
+            for places in (self._recent, self._newest):
+                start = bisect_left(places, low)
+                end = bisect_left(places, high, start)
+                if start < end:
+                    known += end - start
+                    recent = recent + places[start:end]
+            for run in self._runs:
+                start, end = run.span(key)
+                if start < end:
+                    spans.append((run, start, end))
+                    known += end - start
+            found.append((known, term, recent, spans))
+        found.sort(key=_known_and_term)
+        return [
+            (term, Places(known, recent, spans))
+            for known, term, recent, spans in found[:most]
+        ]
 
     def _settle(self) -> None:
         """Sort in what is fresh; what is enough for a run becomes one."""
         if not self._fresh:
             return
-        places = sorted(chain(self._recent, self._fresh))
-        self._fresh, self._recent = array("Q"), array("Q")
+        places = sorted(chain(self._newest, self._fresh))
+        self._fresh, self._newest = array("Q"), array("Q")
+        if len(places) < _LEAST_IN_RECENT:
+            self._newest.extend(places)
+            return
+        places = sorted(chain(self._recent, places))
+        self._recent = array("Q")
         if len(places) < _LEAST_IN_RUN:
             self._recent.extend(places)
             return

@@ -12,15 +12,17 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from context_builder.decide.archive import Archive, Passage, Search
+from context_builder.decide.passages import Passage
 from context_builder.items import ContextItem, Unit
+from context_builder.tokens.joints import core_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from context_builder.decide.archive import Archive, Search
     from context_builder.decide.rules import Rules
 
-__all__ = ["Found", "choose_passages", "recall_unit"]
+__all__ = ["Found", "choose_passages", "passage_text", "recall_unit"]
 
 _LEAST_SHARE_OF_BEST = 0.1
 """Passages that match much worse than the best one are not worth their tokens."""
@@ -76,10 +78,12 @@ def choose_passages(
         return Found((), 0)
     chosen: list[Passage] = []
     tokens = 0
-    least = max(
-        search.ranked[0][0] * _LEAST_SHARE_OF_BEST,
-        archive.rarest(texts) * _LEAST_SHARE_OF_RAREST,
-    )
+    least = search.least
+    if least is None:
+        least = max(
+            search.ranked[0][0] * _LEAST_SHARE_OF_BEST,
+            archive.rarest(texts) * _LEAST_SHARE_OF_RAREST,
+        )
     for rank, number in search.ranked[:_MOST_LOOKED_AT]:
         if rank < least or tokens > limit_tokens * _ENOUGH_SHARE:
             break
@@ -134,16 +138,32 @@ def recall_unit(
     turn: int,
     unit_of: Callable[[float], Unit | None],
     rules: Rules,
+    archive: Archive,
 ) -> Unit:
-    """Return the framed item that holds the passages, as a unit."""
+    """Return the framed item that holds the passages, as a unit.
+
+    The archive remembers what a passage takes: it is counted once, however often it
+    comes back.
+    """
+    lines = list(_lines(found, unit_of))
+    parts = _parts(lines)
     item = ContextItem(
         role="user",
-        content="\n".join(_lines(found, unit_of)),
+        content="".join(parts),
         id=f"r{int(unit_id + 1)}",
         source="recall",
         optional=True,
     )
-    size = rules.ruler.item(item)
+    passages = archive.passages
+    cores = {hash(core): line.number for line in lines if (core := line.core)}
+    known = {
+        key: tokens
+        for key, number in cores.items()
+        if (tokens := passages.tokens(number))
+    }
+    size, sizes = rules.ruler.composed(item, parts, known)
+    for key in sizes.keys() & cores.keys():
+        passages.remember(cores[key], sizes[key])
     return Unit(
         id=unit_id,
         items=(item,),
@@ -155,9 +175,50 @@ def recall_unit(
     )
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Line:
+    """A passage as it is said."""
+
+    number: int
+    """Which passage of the archive it is."""
+    heading: str
+    """Empty where it follows on the one before."""
+    text: str
+    """Behind a heading it begins with a blank."""
+    start: int
+    end: int
+    """From where to where the text counts the same wherever it is said."""
+
+    @property
+    def core(self) -> str:
+        """What is counted once; empty: it has no such part."""
+        return self.text[self.start : self.end]
+
+
+def _parts(lines: Sequence[_Line]) -> list[str]:
+    """Return what the lines say: the core of each, and what stands between two."""
+    parts: list[str] = []
+    loose = ""
+    for line in lines:
+        parts += (f"{loose}{line.heading}{line.text[: line.start]}", line.core)
+        loose = f"{line.text[line.end :]}\n"
+    parts.append(loose.removesuffix("\n"))
+    return parts
+
+
+def _line(number: int, heading: str, text: str) -> _Line:
+    start, end = core_of(text)
+    if not start and not heading:
+        end = 0  # what stands before it may count with it
+    if heading:
+        text = f" {text}"
+        start, end = (start + 1 if start else 0), (end + 1 if end else 0)
+    return _Line(number, heading, text, start, max(start, end))
+
+
 def _lines(
     found: Sequence[Passage], unit_of: Callable[[float], Unit | None]
-) -> Iterator[str]:
+) -> Iterator[_Line]:
     """Yield the passages with their headings.
 
     What follows on the one before needs no handle, and no speaker where that is the
@@ -171,10 +232,13 @@ def _lines(
             continue
         item = unit.originals[passage.index]
         who = (item.tool_name or "tool") if item.role == "tool" else item.role
-        text = _HEADING.sub(r"\\", passage_text(passage, unit))
+        text = passage_text(passage, unit)
+        if "[" in text:
+            text = _HEADING.sub(r"\\", text)
         own = int(item.id[1:].partition(".")[0])
         if own not in {number, number + 1}:
-            yield f"[{item.id} {who}] {text}"
+            heading = f"[{item.id} {who}]"
         else:
-            yield text if who == speaker else f"[{who}] {text}"
+            heading = "" if who == speaker else f"[{who}]"
+        yield _line(passage.number, heading, text)
         number, speaker = own, who

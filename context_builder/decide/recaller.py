@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive, Passage, Search
+from context_builder.decide.meaning import AskedFor, by_words_and_meaning
 from context_builder.decide.passing import shown_excerpts
 from context_builder.decide.recall import Found, choose_passages, recall_unit
 from context_builder.passing import Excerpt, repeats
@@ -19,19 +20,22 @@ if TYPE_CHECKING:
 
     from context_builder.decide.rules import Rules
     from context_builder.decide.shown import Shown
-    from context_builder.items import Unit
+    from context_builder.items import PassageMatch, Unit
 
 __all__ = ["ENOUGH_SHARE", "HALF", "Recaller", "is_recalled", "weight_of"]
 
 HALF = 0.5
 """What is recalled for a unit stands half a place before it."""
-_NO_NEED, _FULL_NEED = -0.2, 0.05
+_NO_NEED, _FULL_NEED = -0.2, 0.01
 """Between these needs (see `Search.need`) a message is taken to ask for what left, more
-and more. What is there word for word can still ask for something else."""
+and more; wholly where the archive has more of it than the request. What is there
+word for word can still ask for something else."""
 ENOUGH_SHARE = 0.9
 """No room is made where so much of what is needed has some."""
 FRAME_TOKENS = 24
 """About what the frame around recalled passages takes."""
+_MOST_BEFORE = 64
+"""A result whose call came in more items earlier is not found by its meaning."""
 _MOST_LIVE = 65
 """So many of the newest texts in the request are compared with."""
 _SHARE_OF_ROOM = 0.5
@@ -59,6 +63,7 @@ class Recaller:
 
     def __init__(self, shown: Shown, rules: Rules, limit_tokens: int) -> None:
         self.archive = Archive()
+        self.asked = AskedFor()
         self._shown = shown
         self._rules = rules
         self._places: dict[float, tuple[Passage, ...]] = {}
@@ -101,6 +106,11 @@ class Recaller:
     def _let_go(self, place: float) -> None:
         self._spent_tokens -= self._shown.pop(place).tokens
         del self._places[place]
+
+    def let_go_for(self, newest: Unit) -> None:
+        """Take out what was recalled for a message, to choose anew."""
+        if newest.id - HALF in self._places:
+            self._let_go(newest.id - HALF)
 
     def let_go_of_older(self) -> bool:
         """Take out what was recalled earlier; say whether there was any."""
@@ -145,8 +155,8 @@ class Recaller:
         return _SHARE_OF_FREE if self.has_tools else _SHARE_WITHOUT_TOOLS
 
     def search(self, newest: Unit, users: AbstractSet[float]) -> Search:
-        """Look for what a message asks for."""
-        return self.archive.search(
+        """Look for what a message asks for: by words, and by what an embedder found."""
+        found = self.archive.search(
             newest.originals[0].text,
             users=users,
             live=[
@@ -155,6 +165,25 @@ class Recaller:
                 if not is_recalled(unit)
             ],
         )
+        answer = self.asked.newest
+        if answer is None or answer.item_id != newest.originals[0].id:
+            return found
+        numbers = ((one.score, self._number_of(one)) for one in answer.matches)
+        meant = [(score, n) for score, n in numbers if n is not None]
+        return by_words_and_meaning(found, meant, answer.shown_score)
+
+    def _number_of(self, match: PassageMatch) -> int | None:
+        """Return which passage of the archive a match names; None: it is not there.
+
+        A result stands in the unit of its call, mostly close before it.
+        """
+        place = int(match.item_id[1:])
+        for unit_id in range(place, max(0, place - _MOST_BEFORE), -1):
+            unit = self._shown.get(unit_id)
+            for index, item in enumerate(unit.originals if unit else ()):
+                if item.id == match.item_id:
+                    return self.archive.number_at(unit_id, index, match.start)
+        return None
 
     def choose(
         self, search: Search, limit_tokens: int, told: AbstractSet[float]
@@ -209,6 +238,7 @@ class Recaller:
             turn=newest.turn,
             unit_of=self._shown.get,
             rules=self._rules,
+            archive=self.archive,
         )
         fits = unit.tokens <= free_tokens
         if fits:

@@ -10,36 +10,43 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["beside"]
+__all__ = ["Make", "beside", "make_of"]
+
+Make = tuple[object, ...]
+"""What the members of one list have in common."""
 
 _DIGIT = re.compile(r"\d")
 
 
-def beside(facts: Sequence[str], asked: AbstractSet[str]) -> set[str]:
-    """Return what stands in a row with something of `asked`, but is none of it.
-
-    Args:
-        facts: In the order in which they came in.
-        asked: Those that calls asked for.
-    """
-    makes = [_make(fact) for fact in facts]
-    near: set[str] = set()
-    start = 0
-    for end in range(1, len(facts) + 1):
-        if end < len(facts) and makes[end] == makes[start]:
-            continue
-        row = facts[start:end]
-        if any(fact in asked for fact in row):
-            near.update(fact for fact in row if fact not in asked)
-        start = end
-    return near
-
-
-def _make(fact: str) -> tuple[object, ...]:
-    """Return what the members of one list have in common."""
+def make_of(fact: str) -> Make:
+    """Return what a fact has in common with the others of its list."""
     if "_" in fact:
         return ("name", _DIGIT.sub("0", fact))
     return (len(fact), fact.isupper(), fact.isalnum(), fact.isdigit())
+
+
+def beside(makes: Sequence[Make], asked: Iterable[int]) -> list[int]:
+    """Return the places of what stands in a row with what was asked for, but was not.
+
+    Args:
+        makes: What each fact looks like, in the order in which they came in.
+        asked: The places of those that calls asked for, ascending.
+    """
+    known = list(asked)
+    is_asked = set(known)
+    near: list[int] = []
+    end = 0
+    for place in known:
+        if place < end:
+            continue  # the row was seen
+        make = makes[place]
+        start = place
+        while start > 0 and makes[start - 1] == make:
+            start -= 1
+        end = place + 1
+        while end < len(makes) and makes[end] == make:
+            end += 1
+        near += [n for n in range(start, end) if n not in is_asked]
+    return near

@@ -7,7 +7,7 @@ and no clock.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from context_builder.decide.facts import facts
@@ -60,6 +60,23 @@ class Ruler(Protocol):
 
     def text(self, text: str) -> int:
         """Return the tokens of a text alone."""
+
+    def composed(
+        self, item: ContextItem, parts: Sequence[str], known: Mapping[int, int]
+    ) -> tuple[int, Mapping[int, int]]:
+        """Return what an item costs whose text is put together from parts.
+
+        It is what `item` says, and known parts are not counted again, where the counts
+        of parts add up.
+
+        Args:
+            item: The item. Its content is all parts, one after another.
+            parts: The parts, in order.
+            known: What parts take, by the hash of their text.
+
+        Returns:
+            The tokens, and what each part takes; nothing where they do not add up.
+        """
 
     def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
         """Count what will be measured soon, on all processors: items and calls."""

@@ -13,15 +13,17 @@ from context_builder.decide.digest import (
     Digest,
     Still,
     digest_of,
-    notice_item,
+    notice_parts,
 )
+from context_builder.decide.heard import Heard
+from context_builder.items import ContextItem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from context_builder.decide.rules import Rules
     from context_builder.decide.summaries import Summaries
-    from context_builder.items import ContextItem, Unit
+    from context_builder.items import Unit
 
 __all__ = ["Telling"]
 
@@ -33,10 +35,21 @@ _DIGEST_GROWTH = 1.4
 class Telling:
     """The notice of a fold, with its digest."""
 
-    __slots__ = ("_rules", "digest", "evicted_items", "notice", "tokens")
+    __slots__ = (
+        "_rules",
+        "_sizes",
+        "digest",
+        "evicted_items",
+        "heard",
+        "notice",
+        "tokens",
+    )
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+        self.heard = Heard()
+        """What the request says."""
+        self._sizes: Mapping[int, int] = {}  # of the parts of the last notice
         self.evicted_items = 0
         self.digest = Digest()
         self.notice: ContextItem | None = None
@@ -45,12 +58,14 @@ class Telling:
 
     def copy(self) -> Telling:
         """Return another one that can change without this one."""
-        return copy.copy(self)
+        other = copy.copy(self)
+        other.heard = self.heard.copy()
+        return other
 
     @property
     def bare_tokens(self) -> int:
         """What a notice takes that tells only how many messages left."""
-        return self._rules.ruler.item(self._worded(_MOST_LEFT_OUT))
+        return self._rules.ruler.item(_notice("".join(self._parts(_MOST_LEFT_OUT))))
 
     @property
     def whole(self) -> frozenset[float]:
@@ -63,7 +78,7 @@ class Telling:
 
     def count(self) -> None:
         """Say how many messages left, and nothing else."""
-        self._say(self._worded(self.evicted_items))
+        self._say(self._parts(self.evicted_items))  # what is known of parts stays
 
     def tell(
         self,
@@ -74,7 +89,7 @@ class Telling:
     ) -> None:
         """Say what these units held as well, in so many tokens."""
         self.digest = self._digest(left, room_tokens, summaries, still)
-        self._say(self._worded(self.evicted_items, self.digest))
+        self._sizes = self._say(self._parts(self.evicted_items, self.digest))
 
     def wanted_tokens(
         self,
@@ -102,15 +117,22 @@ class Telling:
             left,
             self._rules,
             room_tokens,
+            heard=self.heard,
             covered=summaries.told,
             still=still,
             summary="" if current is None else current.item.text,
         )
 
-    def _say(self, notice: ContextItem) -> None:
-        self.notice = notice
-        self.tokens = self._rules.ruler.item(notice)
+    def _say(self, parts: Sequence[str]) -> Mapping[int, int]:
+        """Word the notice, and return what its parts take."""
+        self.notice = _notice("".join(parts))
+        self.tokens, sizes = self._rules.ruler.composed(self.notice, parts, self._sizes)
+        return sizes
 
-    def _worded(self, count: int, digest: Digest | None = None) -> ContextItem:
+    def _parts(self, count: int, digest: Digest | None = None) -> list[str]:
         is_marker = self._rules.settings.keep_first_messages > 0
-        return notice_item(count, digest, is_marker=is_marker)
+        return notice_parts(count, digest, is_marker=is_marker)
+
+
+def _notice(text: str) -> ContextItem:
+    return ContextItem(role="user", content=text, id="notice", source="notice")

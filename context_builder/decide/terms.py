@@ -67,16 +67,16 @@ def terms(text: str) -> Iterator[str]:
 
 def term_counts(text: str) -> Counter[str]:
     """Return how often each term stands in a text. Each word is looked at once."""
-    counts: Counter[str] = Counter()
+    found: list[str] = []
     for word, times in Counter(_WORD.findall(text)).items():
         if not word.isascii() and _FIRST_CJK.match(word):
-            for one in (*word, *map(operator.add, word, word[1:])):
-                counts[one] += times
+            found += (*word, *map(operator.add, word, word[1:])) * times
+        elif times == 1:
+            found.append(_stem(word.lower()))
         else:
-            counts[_stem(word.lower())] += times
-    for date in _dates(text):
-        counts[date] += 1
-    return counts
+            found += (_stem(word.lower()),) * times
+    found += _dates(text)
+    return Counter(found)
 
 
 def _dates(text: str) -> Iterator[str]:

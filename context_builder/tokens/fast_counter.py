@@ -54,6 +54,11 @@ class QuicktokCounter:
         """True: the counts are those of tiktoken."""
         return True
 
+    @property
+    def adds_up(self) -> bool:
+        """True: the parts of a text add up to it where it is cut at a joint."""
+        return True
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
         tokenizer = _load(vocabulary_name(self.encoding))

@@ -67,7 +67,6 @@ _SUFFIX = re.compile(
 _FLOATING = "-latest"
 
 
-@functools.lru_cache(maxsize=1024)
 def resolve_model(name: str) -> ModelInfo:
     """Look up a model, by its exact name or by what the name is a form of.
 
@@ -78,6 +77,19 @@ def resolve_model(name: str) -> ModelInfo:
 
     Raises:
         UnknownModelError: If not even a relative is listed.
+    """
+    found = _found(name)
+    if isinstance(found, ModelInfo):
+        return found
+    raise UnknownModelError(name, close_matches=found)
+
+
+@functools.lru_cache(maxsize=1024)
+def _found(name: str) -> ModelInfo | tuple[str, ...]:
+    """Return a model, or else the names that are most like it.
+
+    What is not known is remembered as well: a model of one's own is asked about at
+    every request.
     """
     table = _table()
     if name in table:
@@ -92,7 +104,7 @@ def resolve_model(name: str) -> ModelInfo:
         for begin in _beginnings(form):
             if begin in table:
                 return replace(table[begin], is_guess=True)
-    raise UnknownModelError(name, close_matches=_close_matches(forms[-1], table))
+    return _close_matches(forms[-1], table)
 
 
 def _unless_hosted_elsewhere(name: str, info: ModelInfo) -> ModelInfo:

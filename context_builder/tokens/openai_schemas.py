@@ -109,7 +109,9 @@ class _Writer:
             return self._object(schema, depth)
         return self._array(schema, depth) if kind == "array" else str(kind or "any")
 
-    def _resolved(self, schema: Schema) -> Schema:
+    def _resolved(self, schema: Schema | bool) -> Schema:
+        if isinstance(schema, bool):
+            return {}  # anything, or nothing: no type is named
         found = self.definitions.get(schema.get("$ref", ""), {})
         return {**found, **schema} if found else schema
 
@@ -117,7 +119,8 @@ class _Writer:
         properties = schema.get("properties") or {}
         if not properties:
             return "object"
-        required = schema.get("required") or ()
+        required = schema.get("required")
+        required = required if isinstance(required, list | tuple) else ()
         written = [
             self._property(name, self._resolved(value), name in required, depth)
             for name, value in properties.items()

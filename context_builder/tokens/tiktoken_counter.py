@@ -53,6 +53,11 @@ class TiktokenCounter:
         """True: for the models of this encoding these are the billed tokens."""
         return True
 
+    @property
+    def adds_up(self) -> bool:
+        """True: the parts of a text add up to it where it is cut at a joint."""
+        return True
+
     def count(self, text: str) -> int:
         """Count the tokens of a text."""
         return _count(load_encoding(self.encoding), text)

@@ -107,6 +107,7 @@ def vocabulary_name(encoding: str) -> str:
     return name
 
 
+@functools.cache
 def load_encoding(encoding: str) -> tiktoken.Encoding:
     """Hand out an encoding, read from the package at the first call of the process.
 

@@ -64,7 +64,7 @@ class PlainArchive:
             self.days[unit.id] = stamp
         day = self.days[max(self.days)] if self.days else None
         for item in unit.originals:
-            for start, end in module._pieces(item.text):
+            for start, end in module.pieces_of(item.text):
                 counts = Counter(terms(item.text[start:end]))
                 if counts and day is not None:
                     counts.setdefault(day, 1)
@@ -176,8 +176,9 @@ def test_a_long_archive_keeps_the_newest_places() -> None:
             found.find("word")
     places = found.find("word")
     assert places.known == 5_000
-    assert sorted(places.newest(2)) == [(4_998, 255), (4_999, 255)]
-    assert list(found.find("only 3").newest(5)) == [(3, 1)]
+    numbers, times = places.newest(2)
+    assert sorted(zip(numbers, times, strict=True)) == [(4_998, 255), (4_999, 255)]
+    assert found.find("only 3").newest(5) == ([3], b"\x01")
     assert found.find("never").known == 0
 
 

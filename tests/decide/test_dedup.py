@@ -293,3 +293,60 @@ def test_calls_of_one_key_are_not_equal_because_neither_says_a_word() -> None:
         ctx.add_assistant_message("", tool_calls=[call], cache_key="k")
         ctx.add_tool_result("search", f"r{number}", tool_call_id=f"c{number}")
     assert "Unchanged" not in said(ctx)
+
+
+def chain(*contents: str) -> ContextBuilder:
+    """Return a session in which one file was read again and again."""
+    ctx = builder()
+    for number, text in enumerate(contents):
+        read(ctx, f"c{number}", text * 12, cache_key="file")
+    return ctx
+
+
+def results(ctx: ContextBuilder) -> list[str]:
+    """Return the beginnings of what the results say."""
+    texts = (str(one["content"]) for one in ctx.build() if one["role"] == "tool")
+    return [text.split("(")[0].split(":")[0].strip()[:24] for text in texts]
+
+
+STALE = "[Out of date"
+
+
+def test_what_refers_to_a_stale_result_is_stale_itself() -> None:
+    """A, again A, then B: the second must not say that it is as the first was."""
+    ctx = chain("alpha ", "alpha ", "beta ")
+    assert results(ctx)[:2] == [STALE, STALE]
+    assert "Unchanged" not in said(ctx)
+    reasons = {one.item_id: one.reason for one in ctx.explain().removed}
+    assert reasons["i3"] == reasons["i6"] == "superseded by i9, same key"
+
+
+def test_of_equal_results_the_newest_comes_back() -> None:
+    """When what superseded them is taken out; the others then refer to it."""
+    ctx = chain("alpha ", "alpha ", "alpha ", "beta ")
+    ctx.remove("i12")
+    text = said(ctx)
+    assert text.count("alpha " * 12) == 1
+    assert text.count("[The same content as the newer result i9.]") == 2
+    assert STALE not in text
+    ctx.remove("i9")
+    text = said(ctx)
+    assert text.count("alpha " * 12) == 1
+    assert text.count("[The same content as the newer result i6.]") == 1
+
+
+def test_what_comes_back_after_a_detour_is_whole() -> None:
+    """A, A, B, A: neither B nor the first two hold any more."""
+    ctx = chain("alpha ", "alpha ", "beta ", "alpha ")
+    assert results(ctx)[:3] == [STALE] * 3
+    assert said(ctx).count("alpha " * 12) == 1
+
+
+def test_equal_memories_leave_with_the_one_they_repeat() -> None:
+    """And the newest of them comes back."""
+    ctx = prices("A", "A", "B")
+    assert said(ctx).count("price") == 1
+    reasons = {one.item_id: one.reason for one in ctx.explain().removed}
+    assert reasons == dict.fromkeys(["i1", "i2"], "superseded by i3, same key")
+    ctx.remove("i3")
+    assert said(ctx).count("price A") == 1

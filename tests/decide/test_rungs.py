@@ -6,6 +6,9 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from context_builder import ContextBuilder
 from context_builder.decide.clear import clear_old_results, to_reference
 from context_builder.decide.current import (
     clear_current_rounds,
@@ -23,9 +26,10 @@ from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Mark, Plan, Unit
 from context_builder.messages import ImagePart, TextPart, ToolCall
 from context_builder.settings import Settings
+from context_builder.testing import WordCounter, tool_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class Ruler:
@@ -47,6 +51,14 @@ class Ruler:
     def text(self, text: str) -> int:
         """Return the words of a text."""
         return len(text.split())
+
+    def composed(
+        self, item: ContextItem, parts: Sequence[str], known: Mapping[int, int]
+    ) -> tuple[int, dict[int, int]]:
+        """Return the tokens of an item, however it is put together."""
+        del known
+        assert "".join(parts) == item.text
+        return self.item(item), {}
 
 
 RULES = Rules(Ruler(), Settings())
@@ -424,3 +436,72 @@ def test_what_matters_less_never_outlives_what_matters_more() -> None:
     gone = [one for one in after.units if not one.is_shown and one.turn == 2]
     kept = [one for one in after.units if one.rendition == "whole" and one.turn == 1]
     assert not (gone and kept)
+
+
+# --- results that are compared with one another ---------------------------------------
+
+
+class Letters(WordCounter):
+    """Counts four letters as a token: JSON has no words."""
+
+    def count(self, text: str) -> int:
+        """Return a quarter of the letters."""
+        return (len(text) + 3) // 4
+
+
+def rooms(hotel: str) -> str:
+    """Return what a search finds: twelve rooms, and their number."""
+    found = [
+        {"id": f"{hotel}-{n}", "price": 100 + n, "note": "quiet, with a garden " * 4}
+        for n in range(12)
+    ]
+    return json.dumps({"hotel": hotel, "rooms": found, "total": 12, "of": hotel * 2})
+
+
+@pytest.mark.parametrize("max_tokens", [400, 600, 900])
+def test_two_results_that_are_compared_are_both_there(max_tokens: int) -> None:
+    """In one turn and a small budget: as much of one as of the other, and what is gone.
+
+    They were cut as they came in, one to less than the other: it is the whole that is
+    cut again.
+    """
+    ctx = ContextBuilder(max_tokens=max_tokens, counter=Letters())
+    for number in range(3):
+        ctx.add_user_message(f"question {number}")
+        ctx.add_assistant_message("answer " * 12)
+    ctx.add_user_message("Compare the two hotels by price.")
+    ctx.add_assistant_message(tool_calls=[tool_call("a"), tool_call("b")])
+    ctx.add_tool_result("search", rooms("Alba"), tool_call_id="a")
+    ctx.add_tool_result("search", rooms("Brio"), tool_call_id="b")
+    said = [json.loads(one["content"]) for one in ctx.build() if one["role"] == "tool"]
+    assert [one["of"] for one in said] == ["AlbaAlba", "BrioBrio"]
+    kept = [
+        [room for room in one["rooms"] if not isinstance(room, str)] for one in said
+    ]
+    assert len(kept[0]) == len(kept[1]) >= 1
+    for one, shown in zip(said, kept, strict=True):
+        gone = [room for room in one["rooms"] if isinstance(room, str)]
+        assert gone == [f"... {12 - len(shown)} more items ..."]
+    assert ctx.explain().tokens <= max_tokens
+
+
+def test_what_was_cut_is_cut_from_the_whole_the_next_time() -> None:
+    """And what stands for a result stays what it is."""
+    rows = [{"id": f"row{n}", "note": "so it is"} for n in range(40)]
+    whole = tools(1, 1, 1)
+    data = whole.items[1].with_content(json.dumps(rows))
+    whole = unit(1, (whole.items[0], data), turn=1, kind="tool")
+    once = shorten_latest_round(plan(whole, target=60), RULES).units[0]
+    cut = shorten_latest_round(plan(whole, target=140), RULES).units[0]
+    twice = shorten_latest_round(plan(cut, target=60), RULES).units[0]
+    assert whole.tokens > cut.tokens > once.tokens
+    assert twice.items == once.items
+    stood = cut.items[1].with_content("[Out of date: superseded by a newer one.]" * 9)
+    double = dataclasses.replace(
+        cut,
+        items=(cut.items[0], stood),
+        sizes=(cut.sizes[0], Ruler().item(stood)),
+        marks=(Mark("i2", "deduplicated", "superseded by i9, same key"),),
+    )
+    again = shorten_latest_round(plan(double, target=40), RULES).units[0]
+    assert "row" not in again.items[1].text
