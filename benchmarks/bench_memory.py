@@ -3,8 +3,9 @@
     python -m benchmarks.bench_memory [--quick]
 
 A thousand sessions of 97 messages each, built once, and once more after three steps
-and a question that looks back, when all that a session keeps is there. What is told is
-beyond the texts themselves, which every session would hold anyway. An import is
+and a question that looks back, when all that a session keeps is there; and the same
+asleep: held by a `SessionManager` for their next turn, log and decision packed. What is
+told is beyond the texts themselves, which every session would hold anyway. An import is
 measured in processes of its own.
 """
 
@@ -14,13 +15,15 @@ import gc
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
+from functools import partial
 from typing import Any
 
 from benchmarks.generate import conversation, turn
 from benchmarks.timing import is_quick, print_table
-from context_builder import ContextBuilder
+from context_builder import ContextBuilder, SessionManager
 
 SESSIONS = 1_000
 MESSAGES = 97
@@ -66,6 +69,35 @@ def _session_bytes(sessions: int, *, is_used: bool) -> tuple[float, float]:
     return taken / sessions, texts / sessions
 
 
+def _asleep_bytes(sessions: int) -> tuple[float, float]:
+    """Return bytes a session takes that a manager holds, and what its texts would."""
+    texts = 0
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        SessionManager(
+            model="gpt-4o",
+            max_tokens=16_000,
+            store=f"sqlite:///{folder}/sessions.db",
+            max_awake=1,
+        ) as manager,
+    ):
+        for number in range(sessions + 2):
+            if number == 2:  # the first loaded what is shared, the second stays awake
+                gc.collect()
+                tracemalloc.start()
+                before = tracemalloc.get_traced_memory()[0]
+            messages = conversation(MESSAGES, seed=number % 20)
+            with manager.open(f"s{number}") as ctx:
+                ctx.extend(messages)
+                ctx.build()
+            texts += _text_bytes(messages) if number > 1 else 0
+            del messages, ctx
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+    return taken / sessions, texts / sessions
+
+
 def _import_ms(statement: str) -> float:
     times = []
     for _ in range(IMPORTS):
@@ -92,8 +124,13 @@ def main() -> None:
     )
     sessions = 20 if is_quick() else SESSIONS
     rows = []
-    for name, is_used in (("built once", False), ("a turn later", True)):
-        taken, texts = _session_bytes(sessions, is_used=is_used)
+    forms = {
+        "built once": partial(_session_bytes, sessions, is_used=False),
+        "a turn later": partial(_session_bytes, sessions, is_used=True),
+        "asleep, built once": partial(_asleep_bytes, sessions),
+    }
+    for name, measure in forms.items():
+        taken, texts = measure()
         rows.append(
             (
                 f"{sessions:,}",

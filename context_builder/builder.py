@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from context_builder.collect import SystemPrompt, log_from_dicts, log_to_dicts
 from context_builder.collect.plain import need_list
-from context_builder.compaction import Compacting
-from context_builder.copies import Handout, copy_json
+from context_builder.copies import copy_json
 from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.feedback import Feedback
+from context_builder.matching import Matching
 from context_builder.recollection import Recollecting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from context_builder.render import KeptRendering
+
 __all__ = ["ContextBuilder", "SystemPrompt"]
 
 
-class ContextBuilder(Compacting, Recollecting, Feedback):
+class ContextBuilder(Matching, Recollecting, Feedback):
     """Decides what a model sees before each call, for one session.
 
     Args:
@@ -36,6 +38,9 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
         summarizer: Writes summaries of what leaves, see `context_builder.summarizers`;
             None: an extractive digest tells of it.
         summary_policy: When it is asked, how large a summary may be, how long it takes.
+        embedder: Finds by meaning what to recall, see `context_builder.embeddings`;
+            None: words alone do.
+        embedding_policy: How it is asked, for how much, and how long it may take.
         hooks: Your own code in the session, see `context_builder.hooks`.
         counter: Counts tokens in place of the model's own counter.
         clock: Gives the time for timestamps, in seconds; None: the system's.
@@ -45,7 +50,7 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
         UnknownModelError: If the model's window is not known and no budget is given.
     """
 
-    _handout: Handout | None = None
+    _viewed: tuple[KeptRendering, list[dict[str, Any]]] | None = None
 
     # --- what goes out --------------------------------------------------------------
 
@@ -92,7 +97,11 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
             UnknownModelError: As `build`.
         """
         self._summarize(self._target_key(target, model, max_tokens))
-        return self._rendering(target, model, max_tokens).messages
+        rendering = self._rendering(target, model, max_tokens)
+        viewed = self._viewed
+        if viewed is None or viewed[0] is not rendering:
+            viewed = self._viewed = (rendering, rendering.messages)
+        return viewed[1]
 
     async def abuild(
         self,
@@ -153,21 +162,16 @@ class ContextBuilder(Compacting, Recollecting, Feedback):
     def _messages(
         self, target: str, model: str | None, max_tokens: int | None
     ) -> list[dict[str, Any]]:
-        shared = self._rendering(target, model, max_tokens).messages
-        handout = self._handout
-        if handout is None or handout.messages is not shared:
-            handout = self._handout = Handout(shared)
-        return handout.copy()
+        return self._rendering(target, model, max_tokens).messages
 
     def _request(
         self, target: str, model: str | None, max_tokens: int | None
     ) -> dict[str, Any]:
         rendering = self._rendering(target, model, max_tokens)
-        if not rendering.messages:
+        if not rendering.count:
             message = "there is nothing to send yet"
             raise AdapterError(message, adapter=target)
-        request: dict[str, Any] = copy_json(rendering.request)
-        return request
+        return rendering.request
 
     # --- the session ----------------------------------------------------------------
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["Handout", "changed", "copy_json"]
+__all__ = ["changed", "copy_json", "fields_of", "made_of"]
 
 _T = TypeVar("_T")
 _FLAT = frozenset({str, int, float, bool, type(None)})
@@ -29,31 +27,6 @@ def copy_json(value: Any) -> Any:
     return value
 
 
-class Handout:
-    """Hands out copies of messages, as often as somebody asks.
-
-    Most messages hold nothing but texts. Which do not is looked up once.
-    """
-
-    __slots__ = ("_nested", "messages")
-
-    def __init__(self, messages: list[dict[str, Any]]) -> None:
-        self.messages = messages
-        """What is copied; it is shared, and stays as it is."""
-        self._nested = [
-            number
-            for number, message in enumerate(messages)
-            if not _FLAT.issuperset(map(type, message.values()))
-        ]
-
-    def copy(self) -> list[dict[str, Any]]:
-        """Return the messages, copied all the way down."""
-        copied = [message.copy() for message in self.messages]
-        for number in self._nested:
-            copied[number] = copy_json(self.messages[number])
-        return copied
-
-
 def changed(value: _T, **changes: object) -> _T:
     """Return a copy of a frozen value with slots, some of its fields changed.
 
@@ -61,17 +34,40 @@ def changed(value: _T, **changes: object) -> _T:
     check: nothing is worked out or looked at anew.
     """
     kind: Any = type(value)
-    read, places = _slots_of(kind)
+    read, puts, put_by_name = _slots_of(kind)
     copied: _T = object.__new__(kind)
-    for (name, put), kept in zip(places, read(value), strict=True):
-        put(copied, changes.get(name, kept))
+    for put, kept in zip(puts, read(value), strict=True):
+        put(copied, kept)
+    for name, change in changes.items():
+        put_by_name[name](copied, change)
     return copied
+
+
+def fields_of(value: object) -> tuple[Any, ...]:
+    """Return all fields of a frozen value with slots, for `made_of`."""
+    kind: Any = type(value)
+    return _slots_of(kind)[0](value)
+
+
+def made_of(kind: Any, fields: tuple[Any, ...]) -> Any:
+    """Return a frozen value with slots of what `fields_of` returned; unchecked."""
+    made = object.__new__(kind)
+    for put, field in zip(_slots_of(kind)[1], fields, strict=True):
+        put(made, field)
+    return made
+
+
+_Put = Callable[[Any, object], None]
 
 
 @functools.cache
 def _slots_of(
     kind: type,
-) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[tuple[str, Any], ...]]:
+) -> tuple[Callable[[Any], tuple[Any, ...]], tuple[_Put, ...], dict[str, _Put]]:
+    """Return what reads all fields, and what sets each of them."""
     names = [field.name for field in dataclasses.fields(kind)]
-    places = tuple((name, getattr(kind, name).__set__) for name in names)
-    return operator.attrgetter(*names), places
+    puts = {name: getattr(kind, name).__set__ for name in names}
+    read = operator.attrgetter(*names)
+    # Of a single name it would return no tuple.
+    several = read if len(names) > 1 else lambda value: (read(value),)
+    return several, tuple(puts.values()), puts

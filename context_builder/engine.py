@@ -18,7 +18,7 @@ from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.hooks import Hooks, HookState, checked_hooks
 from context_builder.limits import Limits, check_limits, limits_for, provider_of
 from context_builder.logs import log_event
-from context_builder.measuring import SessionRuler, Tried
+from context_builder.measuring import Counted, SessionRuler
 from context_builder.options import (
     BUDGETS,
     CONFIGURABLE,
@@ -27,13 +27,15 @@ from context_builder.options import (
     checked_options,
     checked_settings,
 )
-from context_builder.render import Rendering, adapter_for
+from context_builder.render import KeptRendering, adapter_for
 from context_builder.targets import Target, TargetKey
 from context_builder.transforms import TargetHooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from context_builder.embeddings import AnyEmbedder, EmbeddingPolicy
+    from context_builder.embeddings.desk import EmbeddingDesk
     from context_builder.settings import ItemLimits, RequestOptions, Settings
     from context_builder.summarizers import AnySummarizer, SummaryPolicy
     from context_builder.summarizers.desk import SummaryDesk
@@ -64,6 +66,8 @@ class Engine(Intake):
         options: RequestOptions | None = None,
         summarizer: AnySummarizer | None = None,
         summary_policy: SummaryPolicy | None = None,
+        embedder: AnyEmbedder | None = None,
+        embedding_policy: EmbeddingPolicy | None = None,
         hooks: Hooks | None = None,
         counter: TokenCounter | None = None,
         clock: Callable[[], float] | None = None,
@@ -82,11 +86,12 @@ class Engine(Intake):
         )
         self._desk = _desk_of(summarizer, summary_policy)
         self._summary_policy = summary_policy
+        self._embeddings = _embeddings_of(embedder, embedding_policy)
+        self._embedding_policy = embedding_policy
         self._hook_state = HookState(checked_hooks(hooks))
         self._counter = counter
         self._targets: OrderedDict[TargetKey, Target] = OrderedDict()
-        self._counts: dict[str, dict[int, int]] = {}
-        self._tried: dict[str, Tried] = {}
+        self._counted: dict[str, Counted] = {}
         self._built: TargetKey | None = None
         self._unanswered: tuple[TargetKey, int] | None = None
         """What was built last, and at which revision, until its answer comes in."""
@@ -155,6 +160,8 @@ class Engine(Intake):
             self._built = self._unanswered = None
             if self._desk is not None:
                 self._desk.forget()
+            if self._embeddings is not None:
+                self._embeddings.forget()
 
     # --- inside ---------------------------------------------------------------------
 
@@ -179,6 +186,12 @@ class Engine(Intake):
             if made is not None and desk is not None:
                 made.guard = desk.guard  # one at a time, whoever is asked
             new["_summary_policy"] = policy
+        if "embedder" in changes or "embedding_policy" in changes:
+            former = self._embeddings and self._embeddings.embedder
+            embedder = changes.get("embedder", former)
+            policy = changes.get("embedding_policy", self._embedding_policy)
+            new["_embeddings"] = _embeddings_of(embedder, policy)
+            new["_embedding_policy"] = policy
         if "hooks" in changes:
             state = self._hook_state
             new["_hook_state"] = state.with_hooks(checked_hooks(changes["hooks"]))
@@ -209,7 +222,7 @@ class Engine(Intake):
 
     def _rendering(
         self, target: str, model: str | None, max_tokens: int | None
-    ) -> Rendering:
+    ) -> KeptRendering:
         with self._lock:
             asked = self._target(target, model, max_tokens)
             self._built = asked.key
@@ -227,7 +240,7 @@ class Engine(Intake):
     def _hook_failed(self, hook: str, name: str, error: Exception) -> None:
         """Take note of a hook that raised; the session goes on without it."""
 
-    def _rendered(self, asked: Target) -> Rendering:
+    def _rendered(self, asked: Target) -> KeptRendering:
         """Return a target's request; the first time, it is an event."""
         if asked.is_current(self._log):
             return asked.rendering(self._log)
@@ -242,7 +255,7 @@ class Engine(Intake):
             revision=self._log.revision,
             tokens=asked.tokens,
             budget_tokens=asked.limits.budget_tokens,
-            messages=len(rendering.messages),
+            messages=rendering.count,
             compactions=asked.compactions - compactions,
             duration_seconds=round(time.perf_counter() - started, 6),
         )
@@ -310,8 +323,7 @@ class Engine(Intake):
         """Make what decides for a request; it has taken in nothing yet."""
         adapter = adapter_for(key.name)
         counter = self._counter or adapter.counter(key.model)
-        counts = self._counts.setdefault(counter.name, {})
-        tried = self._tried.setdefault(counter.name, Tried())
+        counted = self._counted.setdefault(counter.name, Counted())
         return Target(
             key,
             adapter=adapter,
@@ -319,9 +331,9 @@ class Engine(Intake):
                 adapter,
                 key.model,
                 counter.count,
-                counts,
+                counted,
                 count_many=getattr(counter, "count_many", None),
-                tried=tried,
+                adds_up=getattr(counter, "adds_up", False),
             ),
             limits=self._limits_of(key),
             settings=self._settings,
@@ -356,3 +368,16 @@ def _desk_of(summarizer: object, policy: object) -> SummaryDesk | None:
     module = importlib.import_module("context_builder.summarizers.desk")
     checked = module.checked_policy(policy)
     return None if summarizer is None else module.SummaryDesk(summarizer, checked)
+
+
+def _embeddings_of(embedder: object, policy: object) -> EmbeddingDesk | None:
+    """Return what asks an embedder; None: there is none to ask.
+
+    Raises:
+        InvalidItemError: If it is no embedder, or the policy is none.
+    """
+    if embedder is None and policy is None:
+        return None
+    module = importlib.import_module("context_builder.embeddings.desk")
+    checked = module.checked_embedding_policy(policy)
+    return None if embedder is None else module.EmbeddingDesk(embedder, checked)

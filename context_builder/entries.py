@@ -19,6 +19,8 @@ __all__ = [
     "ItemRemoved",
     "ItemsAdded",
     "LimitLearned",
+    "PassageMatch",
+    "PassagesMatched",
     "Rewound",
     "SummaryAdded",
     "SummaryRefused",
@@ -124,3 +126,30 @@ class SummaryRefused:
     made_by: str
     error: str | None = None
     """The name of the kind of error, where one was raised."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PassageMatch:
+    """A piece of an item that means what a message says, more or less."""
+
+    item_id: str
+    start: int
+    """Where the piece begins in the item's text, in characters."""
+    score: float
+    """The cosine of the two vectors."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PassagesMatched:
+    """An embedder was asked which passages that left mean what a message says."""
+
+    item_id: str
+    """The message."""
+    matches: tuple[PassageMatch, ...]
+    """Of what had left, best first; empty where the embedder failed."""
+    shown_score: float
+    """The best score of anything that was shown whole; 0 where nothing was."""
+    made_by: str
+    """Who was asked."""
+    error: str | None = None
+    """The name of the kind of error, where there is no answer."""

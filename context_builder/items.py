@@ -18,6 +18,8 @@ from context_builder.entries import (
     ItemRemoved,
     ItemsAdded,
     LimitLearned,
+    PassageMatch,
+    PassagesMatched,
     Rewound,
     SummaryAdded,
     SummaryRefused,
@@ -41,6 +43,8 @@ __all__ = [
     "LimitLearned",
     "LogEntry",
     "Mark",
+    "PassageMatch",
+    "PassagesMatched",
     "Plan",
     "Rendition",
     "Rewound",
@@ -198,6 +202,7 @@ LogEntry = (
     | CompactionAsked
     | SummaryAdded
     | SummaryRefused
+    | PassagesMatched
 )
 """What can happen in a session. A single item is its own entry."""
 
@@ -335,6 +340,7 @@ Change = (
     | CompactionAsked
     | SummaryAdded
     | SummaryRefused
+    | PassagesMatched
 )
 """What a log entry means for the units. A unit alone was added at the end."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import deque
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from context_builder.collect import Grouper, SessionLog
@@ -29,7 +30,8 @@ from context_builder.items import (
     UsageRecorded,
 )
 from context_builder.measuring import KnownSizes, SessionRuler
-from context_builder.render import Prompt, ProviderAdapter, Rendering, SaidBefore
+from context_builder.render import KeptRendering, Prompt, ProviderAdapter
+from context_builder.render.script import Script, ScriptWriter
 from context_builder.report import Report
 from context_builder.tokens.calibration import Calibration, calibrated
 from context_builder.transforms import Said, TargetHooks, as_said, transformed
@@ -58,10 +60,6 @@ _NO_HOOKS = TargetHooks()
 _MOST_LOWERED = 256
 
 
-_FEW_ITEMS = 32
-"""So many messages of items that are gone are not worth a look."""
-
-
 class Target:
     """One target's decision, kept up to date with the log."""
 
@@ -80,6 +78,7 @@ class Target:
         self.key = key
         self.limits = limits
         self._adapter = adapter
+        self._writer = adapter if isinstance(adapter, ScriptWriter) else None
         self._options = options
         self._ruler = ruler
         self._rules = Rules(ruler, settings, hooks.ladder, hooks.priority_rule)
@@ -93,9 +92,8 @@ class Target:
         self._position = 0
         self._settled: tuple[int, Fold] | None = None
         self._lowered: deque[tuple[int, Lowered]] = deque(maxlen=_MOST_LOWERED)
-        self._rendered: tuple[int, Rendering] | None = None
+        self._rendered: tuple[int, KeptRendering] | None = None
         self._said: Said | None = None
-        self._said_before: SaidBefore = {}
         self.told_compactions = 0
         """Of how many compactions somebody was told who asked for a build."""
         self._reported: tuple[int, Report] | None = None
@@ -134,12 +132,16 @@ class Target:
         """Take in what was logged since the last time."""
         if self._position == len(log):
             return
+        come = 0
         for entry in log.since(self._position):
             self._position += 1  # first: what fails is not taken in again
             self._learn(entry)
-            self._fold.advance(self._grouper.feed(entry))
+            changes = self._grouper.feed(entry)
+            come += len(changes)
+            self._fold.advance(changes)
             self._keep_lowered()
-        self._ruler.forget_tried()
+        self._grouper.share(self._fold.shown.live[-come - 1 :])
+        self._ruler.settle()
 
     def _keep_lowered(self) -> None:
         self._lowered.extend((self._position, one) for one in self._fold.lowered)
@@ -162,7 +164,7 @@ class Target:
         if self._rendered is None:
             return None
         revision, rendering = self._rendered
-        return revision, len(rendering.messages)
+        return revision, rendering.count
 
     def place_of(self, item_id: str, log: SessionLog) -> int | None:
         """Return which message shows an item; None: none does."""
@@ -253,11 +255,13 @@ class Target:
         """What the request that was rendered last was counted as, if there is one."""
         if self._rendered is None:
             return None
-        request = self._rendered[1].request
-        return self._adapter.request_tokens(request, self._ruler.text)
+        rendering = self._rendered[1]
+        if self._writer is not None and isinstance(rendering, Script):
+            return self._writer.script_tokens(rendering, self._ruler.shown)
+        return self._adapter.request_tokens(rendering.request, self._ruler.shown)
 
-    def rendering(self, log: SessionLog) -> Rendering:
-        """Return the request, made once a revision; it is shared: copy it.
+    def rendering(self, log: SessionLog) -> KeptRendering:
+        """Return the request, made once a revision.
 
         Raises:
             BudgetExceededError: If what may not be left out is larger than the budget.
@@ -269,7 +273,7 @@ class Target:
         self._rendered = (log.revision, rendering)
         return rendering
 
-    def _say(self, fold: Fold) -> Rendering:
+    def _say(self, fold: Fold) -> KeptRendering:
         """Say the decision, as the caller's own transforms want it said."""
         prompt = self._prompt(fold)
         self._said = None
@@ -281,7 +285,14 @@ class Target:
                 count=self._ruler.text,
                 limit_tokens=fold.limit_tokens,
             )
-        return self._said.rendering if self._said else self._adapter.render(prompt)
+        if self._said:
+            return KeptRendering.of(self._said.rendering)
+        if self._writer is None:
+            return KeptRendering.of(self._adapter.render(prompt))
+        former = None if self._rendered is None else self._rendered[1]
+        return self._writer.script(
+            prompt, former if isinstance(former, Script) else None
+        )
 
     def _decided(self, log: SessionLog) -> Fold:
         """Return the decision about all that was logged.
@@ -302,15 +313,14 @@ class Target:
         return fold
 
     def _prompt(self, fold: Fold) -> Prompt:
-        items = [item for unit in fold.shown.live for item in unit.items]
-        stable = sum(len(unit.items) for unit in fold.shown.live[: fold.stable_units])
-        moved = sum(
-            len(unit.items)
-            for unit in fold.shown.live[: fold.shown.rank_behind(fold.moved_through)]
-        )
+        live = fold.shown.live
+        items = [item for unit in live for item in unit.items]
+        # How many items stand before each unit, and behind the last.
+        before = [0, *accumulate(len(unit.items) for unit in live)]
+        stable = before[min(fold.stable_units, len(live))]
+        moved = before[fold.shown.rank_behind(fold.moved_through)]
         if fold.notice is not None:
-            before = fold.shown.live[: fold.notice_rank]
-            items.insert(sum(len(unit.items) for unit in before), fold.notice)
+            items.insert(before[fold.notice_rank], fold.notice)
             stable += 1
             moved += 1
         return Prompt(
@@ -319,16 +329,9 @@ class Target:
             tools=fold.tools,
             model=self.key.model,
             options=self._options,
-            said=self._messages_said(len(items)),
             stable_items=stable,
             moved_items=moved,
         )
-
-    def _messages_said(self, items: int) -> SaidBefore:
-        """Return what was said before, without what is long gone."""
-        if len(self._said_before) > 2 * items + _FEW_ITEMS:
-            self._said_before.clear()
-        return self._said_before
 
     def _fixed_tokens(
         self, system: ContextItem | None, tools: tuple[Mapping[str, Any], ...]
@@ -380,6 +383,7 @@ class Target:
             pending_calls=pending_calls(self._fold),
             revision=log.revision,
             summaries=summary_outcomes(self._fold),
+            embedding_failures=tuple(self._fold.recaller.asked.told),
             repairs=tuple(
                 f"{mark.item_id}: {mark.reason}" for mark in rendering.repairs
             ),

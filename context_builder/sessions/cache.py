@@ -1,28 +1,26 @@
 """Which sessions stay in memory between two turns, and in which form.
 
 The sessions used last stay awake: ready, with their decision. Those before them sleep,
-compressed, and wake without asking the store. The rest, and what was idle for too long,
-leaves memory; the store has all of it. What is in use is not here, so it cannot be
-evicted under its user.
+packed with their decision, and wake without asking the store or deciding anything anew.
+The rest, and what was idle for too long, leaves memory; the store has all of it. What
+is in use is not here, so it cannot be evicted under its user.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import threading
-import zlib
 from collections import OrderedDict
+from pickle import PicklingError
 from typing import TYPE_CHECKING
 
-from context_builder.collect import entry_from_dict, entry_to_dict
-from context_builder.sessions.codec import to_json
+from context_builder.sessions.asleep import PackedSession
 from context_builder.sessions.journal import Journal
+from context_builder.sessions.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from context_builder.sessions.session import Session
     from context_builder.sessions.store import SessionKey
 
 __all__ = ["SessionCache"]
@@ -34,20 +32,24 @@ thread is better than compressing it in an event loop."""
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Sleeping:
-    """A session as compressed JSON."""
+    """A session that is packed: its log, and what was decided."""
 
     journal: Journal
-    entries: bytes
+    packed: PackedSession | Session
+    """The session itself, if it has something in it that cannot be packed."""
 
     @classmethod
     def of(cls, session: Session) -> _Sleeping:
-        entries = [entry_to_dict(entry) for entry in session.log]
-        return cls(session.journal, zlib.compress(to_json(entries), level=1))
+        try:
+            return cls(session.journal, session.packed())
+        except PicklingError:
+            return cls(session.journal, session)
 
     def wake(self, make: Callable[[Journal], Session]) -> Session:
+        if not isinstance(self.packed, PackedSession):
+            return self.packed
         session = make(self.journal)
-        for entry in json.loads(zlib.decompress(self.entries)):
-            session.replay(0, entry_from_dict(entry))
+        session.unpack(self.packed)
         return session
 
 

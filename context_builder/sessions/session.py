@@ -12,7 +12,6 @@ import hashlib
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
-from context_builder.builder import ContextBuilder, SystemPrompt
 from context_builder.collect import read_tools
 from context_builder.collect.bounds import check_entry
 from context_builder.errors import (
@@ -22,12 +21,14 @@ from context_builder.errors import (
 )
 from context_builder.items import ContextItem, ItemEdited, LogEntry, SummaryAdded
 from context_builder.logs import log_event
+from context_builder.sessions.asleep import Sleeper
 from context_builder.sessions.codec import to_json
 from context_builder.sessions.journal import Journal, count_items, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from context_builder.builder import SystemPrompt
     from context_builder.sessions.codec import Damage
     from context_builder.sessions.redaction import Redactor
     from context_builder.sessions.store import SessionKey, StoredRecords
@@ -42,7 +43,7 @@ _OWN = "own"
 """Notes that the session was given its own in place of the manager's."""
 
 
-class Session(ContextBuilder):
+class Session(Sleeper):
     """One conversation of a manager, open for writing.
 
     Do not make one: `SessionManager.open` does.

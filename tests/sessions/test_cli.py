@@ -81,12 +81,22 @@ def test_delete(url: str) -> None:
 
 
 def test_errors_are_one_line(url: str, tmp_path: Path) -> None:
-    """And say what to do by their exit code."""
+    """And say what to do by their exit code; what was given is named."""
+    torn = run("export", "ä-1", url=url).stdout.rstrip()[:-9]
+
+    def written(name: str, text: str) -> Path:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return tmp_path / name
+
     for args, code in (
         (("show", "missing"), 1),
         (("export", "missing"), 1),
         (("import", str(tmp_path / "no-file")), 2),
         (("show", "x" * 600), 2),
+        (("import", str(written("empty.json", ""))), 2),
+        (("import", str(written("bad.json", "nope"))), 2),
+        (("import", str(written("nameless.json", '{"messages": []}'))), 2),
+        (("import", str(written("torn.jsonl", torn))), 2),
     ):
         result = run(*args, url=url)
         assert result.exit_code == code, result.output
