@@ -17,6 +17,7 @@ from context_builder.collect.imports import (
     read_request,
     read_response,
     read_tools,
+    read_usage,
 )
 from context_builder.collect.intake import Intake
 from context_builder.collect.log import SessionLog
@@ -44,4 +45,5 @@ __all__ = [
     "read_response",
     "read_result",
     "read_tools",
+    "read_usage",
 ]

@@ -7,7 +7,7 @@ short one.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,8 @@ Place = tuple[float, int]
 """A call: the id of its unit, and its number among the unit's calls."""
 _ANY = (None,)
 """The key of all open calls, whatever their tool."""
+_RESULTS = 2
+"""From here on, what is kept of a call are its results."""
 
 
 def number_of(item_id: str) -> int:
@@ -30,59 +32,78 @@ def number_of(item_id: str) -> int:
 class CallBook:
     """Who asked what, and who answered. Items are the log's own, as they came in."""
 
-    __slots__ = ("_answered", "_asked", "_named", "_open", "_places", "answers")
+    __slots__ = ("_answered", "_calls", "_open", "_places")
 
     def __init__(self) -> None:
-        self._asked: dict[Place, tuple[str, str]] = {}  # id and name of the tool
+        self._calls: dict[Place, tuple[Any, ...]] = {}
+        """Id, name of the tool, and all results that came in, in order."""
         self._open: dict[object, list[Place]] = {}  # heaps: newest unit, first call
-        self._answered: dict[str, list[Place]] = {}  # heaps: newest unit, last call
+        self._answered: dict[str, Place | list[Place]] = {}
+        """By their id, as a heap where there are several: newest unit, last call."""
         self._places: dict[str, Place] = {}
-        self.answers: dict[Place, list[ContextItem]] = {}
-        """All results that came in for a call, in order."""
+
+    def results(self, place: Place) -> tuple[ContextItem, ...]:
+        """Return all results that came in for a call, in order."""
+        return self._calls[place][_RESULTS:]
 
     def ask(self, place: Place, call_id: str, name: str) -> None:
         """Note that a call was made. It is open."""
-        self._asked[place] = (call_id, name)
-        self.answers[place] = []
+        self._calls[place] = (call_id, name)
         self._reopen(place)
 
     def _reopen(self, place: Place) -> None:
-        call_id, name = self._asked[place]
-        unit_id, number = place
-        for key in (call_id, (name,), _ANY):
-            heappush(self._open.setdefault(key, []), (-unit_id, number))
+        waiting = (-place[0], place[1])
+        for key in self._keys(place):
+            heappush(self._open.setdefault(key, []), waiting)
+
+    def _keys(self, place: Place) -> tuple[object, ...]:
+        """Return by what an open call is looked for."""
+        call_id, name = self._calls[place][:_RESULTS]
+        return call_id, (name,), _ANY
 
     def answer(self, place: Place, item: ContextItem) -> None:
         """Note that a result came in for a call."""
-        if not self.answers[place]:
-            unit_id, number = place
-            heap = self._answered.setdefault(self._asked[place][0], [])
-            heappush(heap, (-unit_id, -number))
-        self.answers[place].append(item)
+        call = self._calls[place]
+        self._calls[place] = (*call, item)
         self._places[item.id] = place
+        if len(call) == _RESULTS:
+            self._note_answered(place, call[0])
+            for key in self._keys(place):
+                self._newest_open(key)
+
+    def _note_answered(self, place: Place, call_id: str) -> None:
+        known = self._answered.get(call_id)
+        if known is None:
+            self._answered[call_id] = place
+            return
+        if isinstance(known, tuple):
+            known = self._answered[call_id] = [_newest_first(known)]
+        heappush(known, _newest_first(place))
 
     def put(self, place: Place, item: ContextItem) -> None:
         """Put another version of a result in the place of the former."""
-        answers = self.answers[place]
-        answers[next(n for n, one in enumerate(answers) if one.id == item.id)] = item
+        call = self._calls[place]
+        results = enumerate(call[_RESULTS:], start=_RESULTS)
+        at = next(number for number, one in results if one.id == item.id)
+        self._calls[place] = (*call[:at], item, *call[at + 1 :])
 
     def take(self, place: Place, item_ids: Iterable[str]) -> None:
         """Take results of one call back; without any, it is open again."""
         gone = set(item_ids)
         for item_id in gone:
             del self._places[item_id]
-        kept = [item for item in self.answers[place] if item.id not in gone]
-        self.answers[place] = kept
+        call = self._calls[place]
+        kept = [item for item in call[_RESULTS:] if item.id not in gone]
+        self._calls[place] = (*call[:_RESULTS], *kept)
         if not kept:
             self._reopen(place)
 
-    def forget(self, place: Place) -> list[ContextItem]:
+    def forget(self, place: Place) -> tuple[ContextItem, ...]:
         """Take a call back, and return the results that it had."""
-        del self._asked[place]
-        answers = self.answers.pop(place)
-        for item in answers:
+        results = self._calls.pop(place)[_RESULTS:]
+        for item in results:
             del self._places[item.id]
-        return answers
+        return results
 
     def place_of(self, item_id: str) -> Place | None:
         """Return the call that a result came in for."""
@@ -108,7 +129,7 @@ class CallBook:
         heap = self._open.get(key)
         while heap:
             place = (-heap[0][0], heap[0][1])
-            if place in self._asked and not self.answers[place]:
+            if len(self._calls.get(place, ())) == _RESULTS:
                 return place
             heappop(heap)  # answered or taken back since
         self._open.pop(key, None)
@@ -116,18 +137,26 @@ class CallBook:
 
     def answered_call(self, call_id: str) -> Place | None:
         """Return the newest call of this id that has a result."""
-        heap = self._answered.get(call_id)
-        while heap:
-            place = (-heap[0][0], -heap[0][1])
-            if place in self._asked and self.answers[place]:
+        known = self._answered.get(call_id)
+        if isinstance(known, tuple):
+            return known if self._is_answered(known) else None
+        while known:
+            place = (-known[0][0], -known[0][1])
+            if self._is_answered(place):
                 return place
-            heappop(heap)
+            heappop(known)
         return None
+
+    def _is_answered(self, place: Place) -> bool:
+        return len(self._calls.get(place, ())) > _RESULTS
 
     def clear(self) -> None:
         """Forget everything."""
-        self._asked.clear()
+        self._calls.clear()
         self._open.clear()
         self._answered.clear()
         self._places.clear()
-        self.answers.clear()
+
+
+def _newest_first(place: Place) -> Place:
+    return (-place[0], -place[1])

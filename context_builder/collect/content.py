@@ -115,9 +115,20 @@ def as_mapping(value: object) -> Mapping[str, Any] | None:
         return value
     dump = getattr(value, "model_dump", None)
     if callable(dump):
-        dumped = dump(exclude_none=True)
+        dumped = _dumped(dump)
         return dumped if isinstance(dumped, Mapping) else None
     return None
+
+
+def _dumped(dump: Callable[..., object]) -> object:
+    """Dump an SDK's model without pydantic's warnings, which show what it holds.
+
+    It warns where a model holds a subclass of what was declared, as parsed answers do.
+    """
+    try:
+        return dump(exclude_none=True, warnings=False)
+    except TypeError:  # not pydantic's, and takes no such argument
+        return dump(exclude_none=True)
 
 
 def split_data_url(url: str) -> tuple[str, str] | None:

@@ -7,6 +7,7 @@ is not known is an error: to leave it out would be to lose what happened.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, assert_never
@@ -31,6 +32,8 @@ from context_builder.items import (
     ItemsAdded,
     LimitLearned,
     LogEntry,
+    PassageMatch,
+    PassagesMatched,
     Rewound,
     SummaryAdded,
     SummaryRefused,
@@ -103,6 +106,9 @@ def entry_to_dict(  # noqa: C901, PLR0911, PLR0912  a case a kind
         case SummaryRefused():
             said = dataclasses.asdict(entry)
             return {"entry": "summary_refused", **said, "covers": list(entry.covers)}
+        case PassagesMatched():
+            said = dataclasses.asdict(entry)
+            return {"entry": "matched", **said, "matches": list(said["matches"])}
         case _:
             assert_never(entry)
 
@@ -197,6 +203,14 @@ def _read_entry(  # noqa: C901, PLR0911, PLR0912  a case a kind
                 need_text(data["made_by"], "made_by"),
                 _read_name(data.get("error"), "error"),
             )
+        case "matched":
+            return PassagesMatched(
+                _read_id(data["item_id"], "item_id"),
+                tuple(map(_read_match, need_list(data["matches"], "matches"))),
+                _read_score(data["shown_score"], "shown_score"),
+                need_text(data["made_by"], "made_by"),
+                _read_name(data.get("error"), "error"),
+            )
         case other:
             message = (
                 f"log entries of kind {quoted(other)} are not known to this version"
@@ -233,6 +247,21 @@ def _read_summary(data: Mapping[str, Any]) -> SummaryAdded:
         extends,
         need_text(data["made_by"], "made_by"),
     )
+
+
+def _read_match(data: Mapping[str, Any]) -> PassageMatch:
+    start = data["start"]
+    if type(start) is not int or start < 0:
+        raise wrong(start, "start", "a place in a text")
+    return PassageMatch(
+        _read_id(data["item_id"], "item_id"), start, _read_score(data["score"], "score")
+    )
+
+
+def _read_score(value: object, field: str) -> float:
+    if type(value) not in {int, float} or not math.isfinite(float(value)):  # type: ignore[arg-type]
+        raise wrong(value, field, "a number")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _read_ids(value: object) -> tuple[str, ...]:

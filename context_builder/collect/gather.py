@@ -69,6 +69,17 @@ class Gatherer:
         """All units of the conversation as they came in, in order."""
         return tuple(self._units[place] for place in sorted(self._units))
 
+    def share(self, units: Iterable[Unit]) -> None:
+        """Keep these in the place of units that are the same but for their sizes.
+
+        Whoever decides about a unit keeps it measured. Where it is shown whole, there
+        need not be two of it.
+        """
+        for unit in units:
+            known = self._units.get(unit.id)
+            if known is not None and _is_measured(unit, known):
+                self._units[unit.id] = unit
+
     def _add(self, item: ContextItem) -> Sequence[Change]:
         if item.role == "tool":
             return self._answer(item)
@@ -154,7 +165,7 @@ class Gatherer:
 
     def _mark_former(self, place: Place, newest_id: str) -> None:
         """Say of the results that were replaced by which."""
-        for item in self._calls.answers[place]:
+        for item in self._calls.results(place):
             reason = f"the call was answered again by {newest_id}"
             self.left_out[item.id] = Mark(item.id, "deduplicated", reason)
         self.left_out.pop(newest_id, None)
@@ -250,6 +261,8 @@ def with_items(
         unit,
         items=originals,
         originals=originals,
+        sizes=(),
+        whole_sizes=(),
         kind=kind,
         starts_turn=_starts_turn(first, kind),
         pinned=_is_pinned(originals),
@@ -273,9 +286,23 @@ def _answered(
         unit,
         items=originals,
         originals=originals,
+        sizes=(),
+        whole_sizes=(),
         pinned=unit.pinned or result.pinned,
         priority=max(known, default=None),
         marks=(*unit.marks, *marks),
+    )
+
+
+def _is_measured(unit: Unit, known: Unit) -> bool:
+    """Say whether one unit is another one with its sizes, and nothing else."""
+    return (
+        unit is not known
+        and unit.items is known.originals
+        and unit.rendition == "whole"
+        and unit.refreshed_turn is None
+        and (unit.marks, unit.pinned, unit.priority, unit.reason)
+        == (known.marks, known.pinned, known.priority, known.reason)
     )
 
 

@@ -6,8 +6,8 @@ A door takes what it is given whole, or raises and leaves the log as it was.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from context_builder.collect.bounds import bounded_list, refuse
 from context_builder.collect.content import as_mapping
@@ -22,6 +22,7 @@ from context_builder.collect.imports import (
     read_messages,
     read_request,
     read_response,
+    stream_in,
 )
 from context_builder.collect.recorder import Recorder
 from context_builder.errors import InvalidItemError
@@ -273,12 +274,13 @@ class Intake(Recorder):
         Returns:
             The item as logged; None if the model said nothing.
 
-        An iterator that raises raises here as well, once what came is logged.
+        A stream that raises raises here as well, once what came is logged.
 
         Raises:
             InvalidItemError: If no known vendor answers in this shape.
         """
-        if as_mapping(response) is not None or not isinstance(response, Iterator):
+        response = stream_in(response)
+        if as_mapping(response) is not None or not _is_read_once(response):
             return self._add_reply(response, model)
         pieces: list[object] = []
         limits = self._item_limits
@@ -325,3 +327,10 @@ class Intake(Recorder):
         with self._lock:
             logged = self.add_turn([item])
             return logged[-1] if logged else self._system  # set to what it is already
+
+
+def _is_read_once(response: object) -> TypeGuard[Iterable[object]]:
+    """Say whether something is a stream: read piece by piece, and only once."""
+    return isinstance(response, Iterator) or (
+        isinstance(response, Iterable) and not isinstance(response, Sized)
+    )

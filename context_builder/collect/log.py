@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sys
 from typing import TYPE_CHECKING, assert_never
 
 from context_builder.copies import changed
@@ -22,6 +23,7 @@ from context_builder.items import (
     ItemsAdded,
     LimitLearned,
     LogEntry,
+    PassagesMatched,
     Rewound,
     SummaryAdded,
     SummaryRefused,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionLog"]
 
+_HERE, _GONE = b"\x01", b"\x00"
 _ID = re.compile(r"i[1-9][0-9]{0,17}")
 
 
@@ -54,7 +57,7 @@ class SessionLog:
     def __init__(self) -> None:
         self._entries: list[LogEntry] = []
         self._items: list[ContextItem] = []
-        self._present: dict[int, None] = {}  # numbers of items, in order
+        self._present = bytearray()  # for each item, whether it is there
         self._system: int | None = None
         self._summaries: dict[str, ContextItem] = {}
         self.revision = 0
@@ -91,7 +94,8 @@ class SessionLog:
 
     def next_id(self, offset: int = 0) -> str:
         """Return the id of the item that is appended next, or so many after it."""
-        return f"i{len(self._items) + 1 + offset}"
+        # Every session names its items alike: their names are shared.
+        return sys.intern(f"i{len(self._items) + 1 + offset}")
 
     def append(self, entry: LogEntry) -> None:  # noqa: C901  one case a kind
         """Add an entry whose items have been named; earlier builds become stale.
@@ -110,15 +114,18 @@ class SessionLog:
             case ItemEdited():
                 self._items[self._index(entry.item.id)] = entry.item
             case ItemRemoved():
-                self._present.pop(self._index(entry.item_id) + 1, None)
+                self._present[self._index(entry.item_id)] = False
             case Rewound():
-                self._rewind(self._index(entry.item_id) + 1)
+                self._take_out(after=self._index(entry.item_id) + 1)
             case Cleared():
-                self._present.clear()
+                self._take_out(after=0)
             case SummaryAdded():
                 self._add_summary(entry)
             case SummaryRefused():
                 self._check_known(entry.covers)
+            case PassagesMatched():
+                found = [match.item_id for match in entry.matches]
+                self._check_known([entry.item_id, *found])
             case ToolsSet() | UsageRecorded() | LimitLearned() | CompactionAsked():
                 pass
             case _:
@@ -149,9 +156,8 @@ class SessionLog:
             self._index(item_id)
 
     def _add(self, items: Iterable[ContextItem]) -> None:
-        first = len(self._items) + 1
         self._name_checked(items)
-        self._present.update(dict.fromkeys(range(first, len(self._items) + 1)))
+        self._present += _HERE * (len(self._items) - len(self._present))
 
     def _name_checked(self, items: Iterable[ContextItem]) -> None:
         taken = tuple(items)
@@ -163,11 +169,11 @@ class SessionLog:
 
     def _set_system(self, item: ContextItem | None) -> None:
         self._name_checked(() if item is None else (item,))
+        self._present += _GONE * (len(self._items) - len(self._present))
         self._system = None if item is None else len(self._items)
 
-    def _rewind(self, number: int) -> None:
-        while self._present and (newest := next(reversed(self._present))) > number:
-            del self._present[newest]
+    def _take_out(self, *, after: int) -> None:
+        self._present[after:] = _GONE * (len(self._present) - after)
 
     def holds(self, item_id: str) -> bool:
         """Say whether an item of the log is in the conversation, or is its prompt.
@@ -176,7 +182,7 @@ class SessionLog:
             InvalidItemError: If the log has no such item.
         """
         number = self._index(item_id) + 1
-        return number in self._present or number == self._system
+        return self._present[number - 1] == _HERE[0] or number == self._system
 
     def ends_with(self, item_id: str) -> bool:
         """Say whether nothing in the conversation came in after this item.
@@ -185,7 +191,7 @@ class SessionLog:
             InvalidItemError: If the log has no such item.
         """
         number = self._index(item_id) + 1
-        return not self._present or next(reversed(self._present)) <= number
+        return self._present.rfind(_HERE) < number
 
     def find(self, item_id: str) -> ContextItem:
         """Return the item of this name, in its latest version.

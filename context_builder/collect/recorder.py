@@ -148,9 +148,10 @@ class Recorder:
         """
         read = read_tools(tools)
         with self._lock:
+            if read == self._tools:
+                return
             check_tools(read, self._item_limits)
-            if read != self._tools:
-                self._append(ToolsSet(read))
+            self._append(ToolsSet(read))
 
     # --- what is taken back -------------------------------------------------------
 

@@ -176,7 +176,7 @@ class TakingBack(Gatherer):
         self, unit: Unit, number: int
     ) -> tuple[ContextItem, Sequence[Mark]]:
         call = unit.originals[0].tool_calls[number]
-        answers = self._calls.answers[unit.id, number]
+        answers = self._calls.results((unit.id, number))
         if not answers:
             return stand_in(call, f"{unit.originals[0].id}.{number + 1}"), ()
         self._mark_former((unit.id, number), answers[-1].id)

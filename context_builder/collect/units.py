@@ -19,6 +19,7 @@ from context_builder.items import (
     ItemsAdded,
     LimitLearned,
     LogEntry,
+    PassagesMatched,
     Rewound,
     SummaryAdded,
     SummaryRefused,
@@ -47,7 +48,13 @@ class Grouper(TakingBack):
                 return [change for item in entry.items for change in self._add(item)]
             case SystemSet():
                 return self._set_system(entry)
-            case ToolsSet() | CompactionAsked() | SummaryAdded() | SummaryRefused():
+            case (
+                ToolsSet()
+                | CompactionAsked()
+                | SummaryAdded()
+                | SummaryRefused()
+                | PassagesMatched()
+            ):
                 return [entry]
             case UsageRecorded() | LimitLearned():
                 return ()

@@ -11,8 +11,8 @@ from context_builder.render.adapter import (
     Prompt,
     ProviderAdapter,
     Rendering,
-    SaidBefore,
 )
+from context_builder.render.kept import KeptRendering
 from context_builder.render.registry import adapter_for, adapter_names
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Capabilities",
     "Count",
+    "KeptRendering",
     "Problem",
     "Prompt",
     "ProviderAdapter",
     "Rendering",
-    "SaidBefore",
     "adapter_for",
     "adapter_names",
     "validate",

@@ -24,7 +24,6 @@ __all__ = [
     "Prompt",
     "ProviderAdapter",
     "Rendering",
-    "SaidBefore",
 ]
 
 Count = Callable[[str], int]
@@ -77,11 +76,6 @@ class Capabilities:
     """The provider whose reasoning goes back; None: there is no place for it."""
 
 
-SaidBefore = dict[int, tuple[ContextItem, tuple[str, ...], dict[str, Any] | None]]
-"""By the item's object: the item, the ids that its message holds, and the message.
-Messages that are said again are the same objects; nobody changes them."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prompt:
     """What is to be said, in no vendor's words."""
@@ -96,10 +90,6 @@ class Prompt:
     stable_items: int = 0
     """How many of the items, from the first on, stay as they are until the next
     compaction: where a vendor is told that a prompt-cache prefix ends."""
-    said: SaidBefore = dataclasses.field(
-        default_factory=dict, compare=False, repr=False
-    )
-    """What was said of items before: an adapter may say it again, and add to it."""
     moved_items: int = 0
     """How many of the items, from the first on, were there when something before or
     among them last changed: reasoning that is bound to its prefix is void there."""

@@ -44,7 +44,15 @@ _BEGINNINGS = {
     "UklGR": "image/webp",
 }
 _THINKING = {"thinking", "redacted_thinking"}
-_IN_RESULTS = {"text", "image", "document", "search_result", "tool_reference"}
+_MEDIA = frozenset({"image", "document", "search_result"})
+_TAKEN: Mapping[str, frozenset[str]] = {
+    "user": _MEDIA | {"text", "container_upload"},
+    "result": _MEDIA | {"text", "tool_reference", "browser_state"},
+    "system": frozenset({"text", "tool_addition", "tool_removal"}),
+}
+"""Kinds of blocks that go back word for word, by where they stand."""
+_NEVER_SPOKEN = _MEDIA | {"tool_result", "container_upload"}
+"""What the assistant does not say; all else it may have said is the vendor's own."""
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/x-yaml")
 
 
@@ -86,7 +94,9 @@ def _said_part(part: Part, place: str) -> Block | None:
 
 def _own_block(block: Mapping[str, Any], part: Part, place: str) -> Block | None:
     """Say a block that only this vendor knows, word for word, where it may stand."""
-    if place != "result" or block["type"] in _IN_RESULTS:
+    taken = _TAKEN.get(place)
+    kind = block["type"]
+    if kind not in _NEVER_SPOKEN if taken is None else kind in taken:
         return dict(block)
     text = getattr(part, "text", "") or ""
     return text_block(text) if text.strip() else None

@@ -14,10 +14,10 @@ from context_builder.render.claude import Claude, claude_of
 from context_builder.render.claude_tools import (
     answer_schema,
     chosen_tool,
-    input_schema,
     thinking_settings,
 )
 from context_builder.render.ids import clean_name
+from context_builder.render.tool_schemas import input_schema
 from context_builder.tokens import resolve_model
 
 if TYPE_CHECKING:

@@ -66,7 +66,16 @@ _DOCUMENTS = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
 }
 _NAME_CHARS = 200
-_IN_RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult"})
+_SPOKEN = frozenset(
+    {"audio", "citationsContent", "guardContent", "searchResult", "video"}
+)
+_TAKEN: Mapping[str, frozenset[str]] = {
+    "user": _SPOKEN - {"citationsContent"} | {"document", "image"},
+    "assistant": _SPOKEN,
+    "result": frozenset({"text", "json", "image", "document", "video", "searchResult"}),
+    "system": frozenset({"guardContent"}),
+}
+"""Kinds of blocks that go back word for word, by where they stand."""
 
 
 def text_block(text: str) -> Block:
@@ -119,7 +128,7 @@ def said_parts(
 
 def _said_part(part: Part, names: Names, place: str, media: bool) -> Block | None:
     own = (part.extra or {}).get(PROVIDER) or {}
-    if "block" in own and (place != "result" or set(own["block"]) <= _IN_RESULTS):
+    if len(own.get("block") or ()) == 1 and set(own["block"]) <= _TAKEN[place]:
         block: Block | None = _with_bytes(own["block"])
         return block
     if part.type == "text":

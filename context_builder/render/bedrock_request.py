@@ -11,10 +11,10 @@ from context_builder.render.claude import Claude, claude_of
 from context_builder.render.claude_tools import (
     answer_schema,
     chosen_tool,
-    input_schema,
     thinking_settings,
 )
 from context_builder.render.ids import clean_name
+from context_builder.render.tool_schemas import input_schema
 
 if TYPE_CHECKING:
     from context_builder.render.adapter import Prompt

@@ -91,7 +91,7 @@ def check_keys(request: Object, known: Mapping[str, Collection[str]]) -> Problem
             continue
         for key in message:
             if key not in fields:
-                rule = f"a {message['role']} message has no such field"
+                rule = f"a message of the role {message['role']} has no such field"
                 yield Problem(f"{where}.{key}", rule, "Leave it out.")
 
 
@@ -99,7 +99,9 @@ def check_blank(request: Object, *roles: str) -> Problems:
     """Find messages of these roles that say nothing."""
     for where, message in numbered(request, *roles):
         if says_nothing(message.get("content")):
-            rule = f"the content of a {message['role']} message is not blank"
+            rule = (
+                f"the content of a message of the role {message['role']} is not blank"
+            )
             yield Problem(f"{where}.content", rule, "Leave it out, or say so in words.")
 
 

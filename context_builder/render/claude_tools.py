@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import AdapterError
@@ -11,14 +11,8 @@ if TYPE_CHECKING:
     from context_builder.render.claude import Claude
     from context_builder.settings import RequestOptions
 
-__all__ = ["answer_schema", "chosen_tool", "input_schema", "thinking_settings"]
+__all__ = ["answer_schema", "chosen_tool", "thinking_settings"]
 
-_FREE_TEXT: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-_COMBINATIONS = ("allOf", "anyOf", "oneOf")
 _UNCHECKED = frozenset(
     {
         "minimum",
@@ -46,60 +40,6 @@ _BUDGET_BY_EFFORT: Mapping[str, int] = {
     "max": 32_768,
 }
 """Tokens to think for models that take no word for it."""
-
-
-def input_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a tool's arguments: at its root an object, and only that."""
-    if "custom" in tool:
-        return dict(_FREE_TEXT)
-    schema = _resolved(tool["function"].get("parameters") or {})
-    joined = _without_combinations(schema)
-    return {**joined, "type": "object", "properties": joined.get("properties") or {}}
-
-
-def _resolved(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Put what the root refers to in the root's place."""
-    reference = schema.get("$ref")
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return dict(schema)
-    found: Any = schema
-    for step in reference[2:].split("/"):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    if not isinstance(found, Mapping) or "$ref" in found:
-        return {key: value for key, value in schema.items() if key != "$ref"}
-    return {key: value for key, value in schema.items() if key != "$ref"} | dict(found)
-
-
-def _without_combinations(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Join alternatives at the root into one object that allows for each of them."""
-    joined = {key: value for key, value in schema.items() if key not in _COMBINATIONS}
-    properties = dict(joined.get("properties") or {})
-    required = list(joined.get("required") or ())
-    for kind in _COMBINATIONS:
-        members = [_member(schema, member) for member in schema.get(kind) or ()]
-        for member in members:
-            properties.update(member.get("properties") or {})
-        required += _required_by(members, every=kind == "allOf")
-    if required:
-        names = (name for name in required if isinstance(name, str))
-        joined["required"] = list(dict.fromkeys(names))
-    return {**joined, "properties": properties}
-
-
-def _member(schema: Mapping[str, Any], member: object) -> dict[str, Any]:
-    if not isinstance(member, Mapping):
-        return {}
-    definitions = {
-        key: schema[key] for key in ("$defs", "definitions") if key in schema
-    }
-    return _resolved({**definitions, **member})
-
-
-def _required_by(members: Sequence[Mapping[str, Any]], *, every: bool) -> list[str]:
-    named = [list(member.get("required") or ()) for member in members]
-    if every or not named:
-        return [name for names in named for name in names]
-    return [name for name in named[0] if all(name in names for names in named)]
 
 
 def answer_schema(schema: Any) -> Any:

@@ -16,6 +16,7 @@ from context_builder.render.dialect import (
     said_tools,
     without_none,
 )
+from context_builder.render.left_out import parallel_note
 from context_builder.render.openai_compatible import CompatAdapter, Messages
 from context_builder.render.validate_cohere import validate_cohere
 
@@ -72,6 +73,7 @@ class CohereAdapter(CompatAdapter):
             "temperature": options.temperature,
             "thinking": _thinking(options),
         }
+        notes += parallel_note(prompt)
         return without_none(asked) | dict(options.extra or {}), notes
 
     # --- messages ---------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from context_builder.messages import AudioPart, FilePart, ImagePart, Part, ToolCall
 from context_builder.render.frames import frame
 from context_builder.render.ids import clean_name
+from context_builder.render.tool_schemas import FREE_TEXT, with_object_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,16 +100,9 @@ def function_arguments(call: ToolCall) -> str:
 def function_tool(tool: Mapping[str, Any], *, keep: frozenset[str]) -> dict[str, Any]:
     """Return a tool as a function tool that has no other keys than `keep`."""
     if "custom" in tool:
-        said = {**tool["custom"], "parameters": _FREE_TEXT}
+        said = {**tool["custom"], "parameters": FREE_TEXT}
     else:
-        said = dict(tool["function"])
+        said = dict(with_object_schema(tool["function"]))
     function = {key: value for key, value in said.items() if key in keep}
     function["name"] = clean_name(said["name"])
     return {"type": "function", "function": function}
-
-
-_FREE_TEXT: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}

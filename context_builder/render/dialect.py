@@ -14,6 +14,7 @@ from context_builder.render.adapter import Capabilities, Prompt
 from context_builder.render.described import function_tool
 from context_builder.render.estimated_tokens import ChatFraming
 from context_builder.render.ids import clean_name
+from context_builder.render.left_out import NO_BUDGET, parallel_note
 from context_builder.render.validate_openai_compatible import (
     COMPATIBLE_RULES,
     FamilyRules,
@@ -83,6 +84,8 @@ class Dialect:
     """Whether an answer can be held to a schema; otherwise only to JSON."""
     temperature: bool = True
     """Whether the temperature may be set."""
+    cache_key: bool = False
+    """Whether the request may name its prompt cache."""
     function_keys: frozenset[str] = _FUNCTION_KEYS
     """What a function's definition may hold."""
     needs_parameters: bool = False
@@ -117,10 +120,13 @@ def asked_of(prompt: Prompt, dialect: Dialect) -> tuple[dict[str, Any], list[str
         "tools": tools or None,
         "tool_choice": _choice(options, dialect, notes) if tools else None,
         "parallel_tool_calls": _parallel(options, dialect) if tools else None,
+        "prompt_cache_key": options.prompt_cache_key if dialect.cache_key else None,
         "max_tokens": options.max_output_tokens,
         "response_format": _format(options, dialect, notes),
         "temperature": _temperature(options, dialect, notes),
     }
+    if not dialect.parallel_flag:
+        notes += parallel_note(prompt)
     extra = dict(options.extra or {})
     body |= extra.pop("extra_body", None) or {}
     if body:
@@ -220,7 +226,7 @@ def _state(options: RequestOptions) -> str | None:
 
 def _without_budget(options: RequestOptions, notes: list[str]) -> None:
     if options.thinking_budget_tokens is not None:
-        notes.append("thinking_budget_tokens: no number of tokens is taken here")
+        notes.append(NO_BUDGET)
 
 
 _THINKING: Mapping[Thinking, Callable[[RequestOptions, list[str]], Asked]] = {

@@ -23,6 +23,7 @@ from context_builder.render.adapter import (
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.gemini_parts import (
     NAME,
+    is_own_part,
     marks_of,
     said_arguments,
     said_content,
@@ -42,7 +43,7 @@ from context_builder.render.gemini_tokens import (
     parts_tokens,
 )
 from context_builder.render.ids import IdMap
-from context_builder.render.left_out import naming_losses
+from context_builder.render.left_out import naming_losses, parallel_note, with_notes
 from context_builder.render.validate_gemini import validate_gemini
 from context_builder.tokens import TokenCounter, counter_for
 
@@ -74,6 +75,7 @@ FIRST = "(the conversation goes on)"
 """Stands for the user's words where the first ones left are the model's."""
 
 _FOREIGN = "reasoning of another model left out"
+_UNKNOWN = "a part of a kind that is not known here is left out"
 
 _Said = dict[str, Any]
 _Kind = Literal["user", "results", "model"]
@@ -111,6 +113,7 @@ class GeminiAdapter:
             repairs=tuple(writer.repairs),
             spans=tuple(writer.spans),
         )
+        rendering = with_notes(rendering, parallel_note(prompt))
         return naming_losses(rendering, prompt.items)
 
     def counter(self, model: str | None) -> TokenCounter:  # noqa: ARG002  one family
@@ -220,12 +223,12 @@ class _Writer:
     # --- the model's answers ----------------------------------------------------------
 
     def _say_model(self, item: ContextItem) -> None:
+        own = [part.data for part in item.reasoning if _goes_back(part, self.model)]
         blocks = [
-            copy.deepcopy(dict(part.data))
-            for part in item.reasoning
-            if part.data and _goes_back(part, self.model)
+            copy.deepcopy(dict(data)) for data in own if data and is_own_part(data)
         ]
-        marks = [_FOREIGN] * (len(blocks) < len(item.reasoning))
+        marks = [_FOREIGN] * (len(own) < len(item.reasoning))
+        marks += [_UNKNOWN] * (len(blocks) < sum(map(bool, own)))
         spoken, more = said_content(item.content)
         self._unnamed = {
             call.id for call in item.tool_calls if marks_of(call.extra).get("has_no_id")

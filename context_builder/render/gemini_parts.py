@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME",
+    "is_own_part",
     "marks_of",
     "said_arguments",
     "said_content",
@@ -46,6 +47,33 @@ def signature_of(marks: Mapping[str, Any]) -> str | None:
     """Return the signature on a part, in base64."""
     found = marks.get("thought_signature") or marks.get("thoughtSignature")
     return found if isinstance(found, str) else None
+
+
+def is_own_part(part: Mapping[str, Any]) -> bool:
+    """Say whether a part of the vendor's own is one that the API takes back.
+
+    It holds one thing, or nothing but its signature.
+    """
+    held = [part[key] for key in _OWN if part.get(key) is not None]
+    if not held:
+        return bool(part.get("thought_signature"))
+    said = held[0]
+    if "text" in part:
+        says = isinstance(said, str) and bool(said.strip())
+        return len(held) == 1 and (says or bool(part.get("thought_signature")))
+    return len(held) == 1 and isinstance(said, Mapping)
+
+
+_OWN = (
+    "text",
+    "inline_data",
+    "file_data",
+    "executable_code",
+    "code_execution_result",
+    "tool_call",
+    "tool_response",
+)
+"""What such a part may hold: a thought, code, a call of the vendor's own tools."""
 
 
 def said_content(content: Content) -> tuple[list[_Said], list[str]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from context_builder.render.ids import clean_name
+from context_builder.render.tool_schemas import FREE_TEXT, with_object_schema
 
 if TYPE_CHECKING:
     from context_builder.render.adapter import Prompt
@@ -106,15 +107,11 @@ def _said_tools(prompt: Prompt) -> list[_Said]:
     return [{"function_declarations": [_said_tool(tool) for tool in prompt.tools]}]
 
 
-_FREE_TEXT: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"input": {"type": "string"}},
-    "required": ["input"],
-}
-
-
 def _said_tool(tool: Mapping[str, Any]) -> _Said:
-    said = tool.get("function") or {**tool["custom"], "parameters": _FREE_TEXT}
+    if "custom" in tool:
+        said: Mapping[str, Any] = {**tool["custom"], "parameters": FREE_TEXT}
+    else:
+        said = with_object_schema(tool["function"])
     declared: _Said = {"name": said_name(said["name"])}
     if said.get("description"):
         declared["description"] = said["description"]

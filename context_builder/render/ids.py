@@ -93,5 +93,5 @@ def _rule(capabilities: Capabilities) -> Callable[[str], bool]:
     longest = capabilities.id_exact_chars or capabilities.id_chars
     shortest = capabilities.id_exact_chars or 1
     return lambda call_id: (
-        shortest <= len(call_id) <= longest and pattern.search(call_id) is not None
+        shortest <= len(call_id) <= longest and pattern.fullmatch(call_id) is not None
     )

@@ -43,6 +43,7 @@ KIMI = Dialect(
     thinking="switch_and_effort",
     tool_choices=_CHOICES,
     temperature=False,
+    cache_key=True,
 )
 
 

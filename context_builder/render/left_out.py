@@ -1,4 +1,4 @@
-"""Names what a request does not carry: reasoning, and who of several users spoke.
+"""Names what a request does not carry: reasoning, who spoke, and what was asked for.
 
 It reads what was said, rather than asking each adapter: what is not in the messages of
 an item was left out, whatever the reason.
@@ -18,12 +18,28 @@ from context_builder.render.described import person_name
 
 if TYPE_CHECKING:
     from context_builder.messages import ReasoningPart
-    from context_builder.render.adapter import Rendering
+    from context_builder.render.adapter import Prompt, Rendering
 
-__all__ = ["naming_losses"]
+__all__ = ["NO_BUDGET", "naming_losses", "parallel_note", "with_notes"]
+
+NO_BUDGET = "thinking_budget_tokens: no number of tokens is taken here"
 
 SHORTEST_SIGN = 8
 """Shorter texts of a vendor's block may stand in a message by chance."""
+
+
+def parallel_note(prompt: Prompt) -> list[str]:
+    """Tell of calls that were to come one at a time, where nobody can be told so."""
+    asked = bool(prompt.tools) and prompt.options.parallel_tool_calls is False
+    return ["parallel_tool_calls: it cannot be switched off here"] if asked else []
+
+
+def with_notes(rendering: Rendering, notes: Sequence[str]) -> Rendering:
+    """Return a rendering whose repairs tell what of the options was not said."""
+    marks = [Mark("request", "repaired", note) for note in notes]
+    if not marks:
+        return rendering
+    return dataclasses.replace(rendering, repairs=(*rendering.repairs, *marks))
 
 
 def naming_losses(rendering: Rendering, items: Sequence[ContextItem]) -> Rendering:

@@ -22,6 +22,7 @@ from context_builder.render.dialect import (
     without_none,
 )
 from context_builder.render.ids import clean_name
+from context_builder.render.left_out import NO_BUDGET, parallel_note
 from context_builder.render.openai_compatible import CompatAdapter
 from context_builder.render.validate_ollama import validate_ollama
 from context_builder.tokens import resolve_model
@@ -81,7 +82,7 @@ class OllamaAdapter(CompatAdapter):
             "think": _think(options, notes),
             "options": settings | dict(extra.pop("options", None) or {}),
         }
-        return without_none(asked) | extra, notes
+        return without_none(asked) | extra, notes + parallel_note(prompt)
 
     def _rendering(self, prompt: Prompt, turns: Turns) -> Rendering:
         rendering = super()._rendering(prompt, turns)
@@ -176,7 +177,7 @@ def _format(options: RequestOptions) -> str | dict[str, Any] | None:
 
 def _think(options: RequestOptions, notes: list[str]) -> bool | str | None:
     if options.thinking_budget_tokens is not None:
-        notes.append("thinking_budget_tokens: no number of tokens is taken here")
+        notes.append(NO_BUDGET)
     if options.reasoning_effort is None:
         return True if options.thinking_budget_tokens is not None else None
     if options.reasoning_effort == "none":

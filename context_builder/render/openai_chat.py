@@ -6,28 +6,30 @@ made them, ids have at most 40 characters, a tool message holds no pictures.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import UnknownModelError
-from context_builder.items import ContextItem, Mark
 from context_builder.render.adapter import (
     Capabilities,
     Count,
     Problem,
     Prompt,
     Rendering,
-    SaidBefore,
 )
 from context_builder.render.described import described_part
 from context_builder.render.frames import framed_content
 from context_builder.render.ids import IdMap, clean_name
-from context_builder.render.left_out import naming_losses
+from context_builder.render.left_out import NO_BUDGET
+from context_builder.render.script import Script, Spoken, unchanged_items
+from context_builder.render.tool_schemas import with_object_schema
 from context_builder.render.validate_openai import validate_openai
 from context_builder.tokens import (
     TokenCounter,
     counter_for,
     framing_for,
     message_tokens,
+    messages_tokens,
     request_overhead,
     request_tokens,
     resolve_model,
@@ -38,12 +40,14 @@ from context_builder.tokens import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from context_builder.items import ContextItem
     from context_builder.messages import Content, FilePart, Part, ToolCall
 
 __all__ = ["OPENAI", "OpenAIChatAdapter", "say_part"]
 
 OPENAI = Capabilities()
 PLACEHOLDER_RESULT = "(no text)"
+_FITS = re.compile(OPENAI.id_pattern).fullmatch
 _DEFAULT_MODEL = "gpt-4o"
 """Whose framing counts while no model is named."""
 
@@ -56,31 +60,53 @@ class OpenAIChatAdapter:
 
     def render(self, prompt: Prompt) -> Rendering:
         """Say the prompt; the result belongs to the caller."""
-        messages: list[dict[str, Any]] = []
-        spans: list[tuple[str, int]] = []
-        repairs: list[Mark] = []
-        ids = IdMap(prompt.items, self.capabilities)
-        if prompt.system is not None:
-            spans.append((prompt.system.id, len(messages)))
-            messages.append({"role": "system", "content": prompt.system.text})
-        for item, said in self._said(prompt, ids):
-            if not said:
-                repairs.append(
-                    Mark(item.id, "repaired", "nothing this vendor can show")
-                )
-            repairs += [
-                Mark(item.id, "repaired", obstacle) for obstacle in _obstacles(item)
-            ]
-            for message in said:
-                spans.append((item.id, len(messages)))
-                messages.append(message)
-        rendering = Rendering(
+        script = self.script(prompt)
+        messages = script.messages
+        return Rendering(
             messages=messages,
             request=self._request(prompt, messages),
-            repairs=tuple(repairs),
-            spans=tuple(spans),
+            repairs=script.repairs,
+            spans=tuple(script.spans),
         )
-        return naming_losses(rendering, prompt.items)
+
+    def script(self, prompt: Prompt, former: Script | None = None) -> Script:
+        """Say the prompt, and go on from what was said before as far as that holds.
+
+        What an item says hangs on the items of its round alone, and on their ids. So
+        where two prompts begin with the same items, both begin with the same messages.
+        """
+        items = prompt.items
+        start = 0
+        if former is not None and former.goes_on(prompt.system):
+            start = unchanged_items(former.items, items)
+        fit = _fitting(items[start:])
+        if not fit:
+            start = 0
+        ids = None if fit else IdMap(items, self.capabilities)
+        spoken = Spoken.after(former, start) if former and start else Spoken()
+        if not start and prompt.system is not None:
+            spoken.open({"role": "system", "content": prompt.system.text})
+        for item, said in self._said(items, start, ids):
+            repairs = [*_obstacles(item)]
+            if not said:
+                repairs.insert(0, "nothing this vendor can show")
+            spoken.add(item, said, repairs)
+        frame = self._request(prompt, [])
+        is_lost = prompt.options.thinking_budget_tokens is not None
+        notes = [NO_BUDGET] * is_lost
+        return Script(prompt.system, items, spoken, frame, is_plain=fit, notes=notes)
+
+    def script_tokens(self, script: Script, count: Count) -> int:
+        """Count the finished request, as `request_tokens`, and each message once."""
+        spoken = script.spoken
+        if spoken.opening is None:
+            return self.request_tokens(script.request, count)
+        framing = framing_for(script.frame.get("model") or _DEFAULT_MODEL)
+        waiting = spoken.kept.copied(len(spoken.sizes))
+        # Whole rounds are said at once: calls stand among these if their results do.
+        spoken.sizes.extend(messages_tokens(waiting, count, framing))
+        bare = {**script.frame, "messages": [spoken.opening]}
+        return request_tokens(bare, count, framing) + sum(spoken.sizes[1:])
 
     def _request(
         self, prompt: Prompt, messages: list[dict[str, Any]]
@@ -104,13 +130,13 @@ class OpenAIChatAdapter:
         return request | dict(options.extra or {})
 
     def _said(
-        self, prompt: Prompt, ids: IdMap
+        self, items: Sequence[ContextItem], start: int, ids: IdMap | None
     ) -> Iterator[tuple[ContextItem, list[dict[str, Any]]]]:
         """Say item after item; pictures of results wait for the last result."""
         waiting: list[dict[str, Any]] = []
-        items, known = prompt.items, prompt.said
-        for number, item in enumerate(items):
-            message = self._say_once(item, ids, known)
+        for number in range(start, len(items)):
+            item = items[number]
+            message = self._say(item, ids)
             said = [message] if message else []
             if item.role == "tool":
                 waiting += _result_pictures(item)
@@ -119,18 +145,6 @@ class OpenAIChatAdapter:
                     said += waiting
                     waiting = []
             yield item, said
-
-    def _say_once(
-        self, item: ContextItem, ids: IdMap, known: SaidBefore
-    ) -> dict[str, Any] | None:
-        """Say an item, or take what was said of it under the same ids."""
-        mapped = _mapped(item, ids)
-        found = known.get(id(item))
-        if found is not None and found[0] is item and found[1] == mapped:
-            return found[2]
-        message = self._say(item, ids)
-        known[id(item)] = (item, mapped, message)
-        return message
 
     def _say(self, item: ContextItem, ids: IdMap | None) -> dict[str, Any] | None:
         match item.role:
@@ -222,11 +236,16 @@ class OpenAIChatAdapter:
         return validate_openai(request)
 
 
-def _mapped(item: ContextItem, ids: IdMap) -> tuple[str, ...]:
-    """Return the ids that an item's message holds."""
-    if item.role == "tool":
-        return (ids.result(item.tool_call_id or ""),)
-    return tuple(ids.call(item, call.id) for call in item.tool_calls)
+def _fitting(items: Sequence[ContextItem]) -> bool:
+    """Say whether each id of a call can go out as it is.
+
+    If all do, none is chosen for another: a map of ids would change nothing.
+    """
+    return all(
+        0 < len(call.id) <= OPENAI.id_chars and _FITS(call.id)
+        for item in items
+        for call in item.tool_calls
+    )
 
 
 def encoding_of(model: str | None) -> str | None:
@@ -322,11 +341,11 @@ def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:
 
 def _said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     kind = "custom" if "custom" in tool else "function"
-    said = tool[kind]
+    said = tool[kind] if kind == "custom" else with_object_schema(tool[kind])
     name = clean_name(said["name"])
-    return (
-        dict(tool) if name == said["name"] else {**tool, kind: {**said, "name": name}}
-    )
+    if said is tool[kind] and name == said["name"]:
+        return dict(tool)
+    return {**tool, kind: {**said, "name": name}}
 
 
 def _named(item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from context_builder.render.adapter import (
 )
 from context_builder.render.frames import framed_content
 from context_builder.render.ids import IdMap, clean_name
-from context_builder.render.left_out import naming_losses
+from context_builder.render.left_out import NO_BUDGET, naming_losses, with_notes
 from context_builder.render.openai_responses_parts import said_parts, said_result
 from context_builder.render.openai_responses_request import asked_for
 from context_builder.render.openai_responses_tokens import (
@@ -92,6 +92,8 @@ class OpenAIResponsesAdapter:
             repairs=tuple(repairs),
             spans=tuple(spans),
         )
+        is_lost = prompt.options.thinking_budget_tokens is not None
+        rendering = with_notes(rendering, [NO_BUDGET] * is_lost)
         return naming_losses(rendering, prompt.items)
 
     def counter(self, model: str | None) -> TokenCounter:

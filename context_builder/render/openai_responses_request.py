@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from context_builder.render.ids import clean_name
+from context_builder.render.tool_schemas import with_object_schema
 
 if TYPE_CHECKING:
     from context_builder.render.adapter import Prompt
@@ -68,7 +69,7 @@ def said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
         if "format" in custom:
             said["format"] = _said_grammar(custom["format"])
         return said
-    function = tool["function"]
+    function = with_object_schema(tool["function"])
     schema = function.get("parameters") or _NO_PARAMETERS
     return {
         "type": "function",

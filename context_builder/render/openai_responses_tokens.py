@@ -51,6 +51,11 @@ models that do not reason. Requests of ours leave empty instructions out."""
 _Object = Mapping[str, Any]
 
 
+_ONE_AT_A_TIME_TOKENS = 16
+"""What the model is told where it may not make several calls at once: both recorded
+requests of this kind were billed as much more. Chat Completions does not tell it."""
+
+
 def body_tokens(request: _Object, count: Count) -> int:
     """Count a finished request from nothing but its body."""
     chat, _ = _as_chat(request)
@@ -58,9 +63,15 @@ def body_tokens(request: _Object, count: Count) -> int:
     return (
         request_tokens(chat, count, framing)
         + _headings_tokens(request.get("tools"), count)
+        + _single_tokens(request)
         + sum(_opaque_tokens(item, count) for item in _read_blocks(request))
         + _hidden_tokens(request)
     )
+
+
+def _single_tokens(request: _Object) -> int:
+    is_single = request.get("parallel_tool_calls") is False
+    return _ONE_AT_A_TIME_TOKENS if is_single and request.get("tools") else 0
 
 
 def _hidden_tokens(request: _Object) -> int:
@@ -121,6 +132,7 @@ def fixed_tokens(request: _Object, count: Count) -> Mapping[str, int]:
     return {
         "system": message_tokens(system, count, framing) if system else 0,
         "tools": _headings_tokens(request.get("tools"), count)
+        + _single_tokens(request)
         + max(
             tools_tokens(
                 tools,

@@ -77,7 +77,8 @@ def _blocks(message: Object, where: str) -> Problems:
     for number, block in enumerate(content):
         path, kind = f"{where}.content[{number}]", str(block.get("type"))
         if kind not in known:
-            rule = f"a {message.get('role')} message holds no block of type {kind!r}"
+            role = message.get("role")
+            rule = f"a message of the role {role} holds no block of type {kind!r}"
             yield Problem(path, rule, "Leave it out, or say it in words.")
         elif not block.get(known[kind]):
             yield Problem(path, f"a block has {known[kind]!r}", "Fill it, or leave it.")

@@ -105,7 +105,8 @@ def _chunks(message: Object, where: str) -> Problems:
         path = f"{where}.content[{number}]"
         kind = str(chunk.get("type"))
         if kind not in known:
-            rule = f"a {message.get('role')} message holds no chunk of type {kind!r}"
+            role = message.get("role")
+            rule = f"a message of the role {role} holds no chunk of type {kind!r}"
             yield Problem(path, rule, "Leave it out, or say it in words.")
         elif not chunk.get(known[kind]):
             yield Problem(path, f"a chunk has {known[kind]!r}", "Fill it, or leave it.")

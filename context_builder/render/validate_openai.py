@@ -101,7 +101,7 @@ def _message(said: object, where: str) -> _Problems:
 def _fields(message: _Object, role: str, where: str) -> _Problems:
     for field, value in message.items():
         if field not in _FIELDS[role]:
-            rule = f"a {role} message has no such field"
+            rule = f"a message of the role {role} has no such field"
             yield Problem(f"{where}.{field}", rule, "Leave it out.")
         elif value is None and field in {"name", "tool_calls", "annotations"}:
             yield Problem(f"{where}.{field}", "it is not null", "Leave it out instead.")
@@ -118,13 +118,15 @@ def _content(message: _Object, role: str, where: str) -> _Problems:
     if content is None:
         says_else = any(message.get(key) for key in ("tool_calls", "refusal", "audio"))
         if role != "assistant" or not says_else:
-            rule = f"the content of a {role} message that says nothing else is not null"
+            rule = (
+                f"the content of the role {role} is not null where it says nothing else"
+            )
             yield Problem(where, rule, "Send text.")
     elif not isinstance(parts, Sequence) or not parts:
         rule = "content is text, or a list of at least one part"
         yield Problem(where, rule, "Send text.")
     elif role in _NEVER_BLANK[shape] and all(map(_says_nothing, parts)):
-        rule = f"the content of a {role} message is not blank"
+        rule = f"the content of a message of the role {role} is not blank"
         yield Problem(where, rule, "Leave it out, or say that there is none.")
     elif shape == "parts":
         for number, part in enumerate(parts):
@@ -147,7 +149,7 @@ def _part(part: object, role: str, where: str) -> _Problems:
     if kind in _PARTS[role]:
         yield from _PART_RULES[kind](part, where)
         return
-    rule = f"a {role} message holds no part of type {kind!r}"
+    rule = f"a message of the role {role} holds no part of type {kind!r}"
     fix = f"Use {' or '.join(sorted(_PARTS[role]))}."
     if role == "tool":
         fix = "Put it in a user message behind the last result."

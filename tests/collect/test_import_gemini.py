@@ -328,3 +328,32 @@ def test_a_mistake_is_named_by_its_path(message: Any, field: str) -> None:
     with pytest.raises(InvalidItemError) as error:
         read_messages([message])
     assert error.value.field == field
+
+
+def test_a_part_that_holds_several_things_is_taken_apart() -> None:
+    """The API knows none such; nothing of it is lost, and a signature is the call's."""
+    part = {
+        "text": "I look.",
+        "thought": True,
+        "functionCall": {"name": "look", "args": {}},
+        "inlineData": {"mimeType": "image/png", "data": "QQ=="},
+        "thoughtSignature": "c2ln",
+        "mediaResolution": {"level": "MEDIA_RESOLUTION_LOW"},
+    }
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [part]},
+    ]
+    answer = {"candidates": [{"content": contents[1], "finishReason": "STOP"}]}
+    reply = read_response(answer)
+    assert reply is not None
+    for item in (read_messages(contents)[1], *reply.items):
+        (thought,), (call,) = item.reasoning, item.tool_calls
+        (picture,) = list(item.content)
+        assert thought.data == {"text": "I look.", "thought": True}
+        assert isinstance(picture, ImagePart)
+        assert picture.extra == {
+            "gemini": {"media_resolution": part["mediaResolution"]}
+        }
+        assert call.extra is not None
+        assert call.extra["gemini"]["thought_signature"] == "c2ln"

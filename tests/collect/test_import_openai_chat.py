@@ -11,6 +11,7 @@ from context_builder.collect.imports import read_messages, read_response, read_t
 from context_builder.collect.imports.reading import Usage
 from context_builder.errors import AdapterError, InvalidItemError
 from context_builder.messages import ImagePart, ReasoningPart, TextPart, ToolCall
+from context_builder.render import adapter_names, validate
 from context_builder.testing import tool_call
 
 if TYPE_CHECKING:
@@ -427,6 +428,8 @@ def test_tools_are_the_librarys_own_copy() -> None:
         ([{"type": "function", "function": {}}], "tools[0].function.name"),
         ([{"name": "f"}, {"name": "f"}], "tools[1].function.name"),
         ([{"type": "custom", "custom": {"name": ""}}], "tools[0].custom.name"),
+        ([{"name": "\0"}], "tools[0].function.name"),
+        ([{"type": "custom", "custom": {"name": "\0"}}], "tools[0].custom.name"),
     ],
 )
 def test_a_tool_that_is_none_is_refused_by_its_path(tools: Any, field: str) -> None:
@@ -437,7 +440,19 @@ def test_a_tool_that_is_none_is_refused_by_its_path(tools: Any, field: str) -> N
 
 
 @pytest.mark.parametrize(
-    "parameters", [5, "text", {"properties": 5}, {"properties": {"a": 5}}]
+    "parameters",
+    [
+        5,
+        True,
+        "text",
+        {"properties": 5},
+        {"properties": {"a": 5}},
+        {"required": 3.5},
+        {"required": "a"},
+        {"anyOf": {"type": "string"}},
+        {"$defs": ["a"]},
+        {"items": {"anyOf": [{"properties": []}]}},
+    ],
 )
 def test_parameters_are_a_schema(parameters: Any) -> None:
     """A definition that cannot be counted is refused at the door."""
@@ -445,3 +460,15 @@ def test_parameters_are_a_schema(parameters: Any) -> None:
     with pytest.raises(InvalidItemError):
         ctx.set_tools([{"name": "f", "parameters": parameters}])
     ctx.build()
+
+
+@pytest.mark.parametrize("target", adapter_names())
+def test_parameters_of_an_older_draft_are_taken(target: str) -> None:
+    """`required` on a property was a truth value once; true is a schema to this day."""
+    ctx = ContextBuilder(max_tokens=5_000)
+    said = {"type": "string", "required": True}
+    schema = {"type": "object", "required": True, "properties": {"a": said, "b": True}}
+    ctx.set_tools([{"name": "f", "parameters": schema}])
+    ctx.add_user_message("go")
+    request = ctx.request(target, model="some-model")
+    assert validate(request, target) == []

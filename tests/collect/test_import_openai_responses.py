@@ -292,3 +292,18 @@ def test_a_mistake_is_named_by_its_path(item: Any, field: str) -> None:
         read_messages([item])
     assert error.value.field.startswith("input[0]")
     assert error.value.field == field or field.endswith("output")
+
+
+def test_the_number_of_a_part_makes_no_parts() -> None:
+    """A stream that broke off may name any number; the text stays together."""
+    said = {"type": "response.output_text.delta", "output_index": 0}
+    numbers = (0, 10**15, 0, 10**15)
+    events = [
+        {**said, "content_index": number, "delta": f"{place}"}
+        for place, number in enumerate(numbers)
+    ]
+    reply = read_response(events)
+    assert reply is not None
+    (item,) = reply.items
+    assert item.partial
+    assert "".join(item.text.split()) == "0213"

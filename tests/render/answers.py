@@ -267,11 +267,15 @@ def _item_events(item: Json, at: Json) -> Iterator[Json]:
         yield {"type": kind, **at, "item_id": item["id"], "delta": item["arguments"]}
         return
     inside = {**at, "item_id": item["id"], "content_index": 0}
+    (part,) = item["content"]
+    begun = {**part, "text": ""}
+    yield {"type": "response.content_part.added", **inside, "part": begun}
     for half in _HALVES:
         delta = {"delta": half, "logprobs": []}
         yield {"type": "response.output_text.delta", **inside, **delta}
     done = {"text": TEXT, "logprobs": []}
     yield {"type": "response.output_text.done", **inside, **done}
+    yield {"type": "response.content_part.done", **inside, "part": part}
 
 
 def _anthropic_pieces(name: str | None, model: str) -> Iterator[bytes]:

@@ -38,7 +38,7 @@ TOOLS = (
     },
 )
 
-BREAK_AFTER = {"anthropic": 3, "cohere": 3, "openai-responses": 3}
+BREAK_AFTER = {"anthropic": 3, "cohere": 3, "openai-responses": 4}
 """Pieces until text came; elsewhere it comes with the second."""
 
 

@@ -12,6 +12,7 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from context_builder import ContextBuilder
 from context_builder.collect.imports.gemini import read_request
 from context_builder.errors import AdapterError
 from context_builder.items import ContextItem
@@ -325,3 +326,38 @@ def test_the_count_of_texts_is_close() -> None:
             errors.append(abs(counted - billed) / billed)
     assert len(errors) > 20
     assert sorted(errors)[len(errors) // 2] <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("part", "goes_back"),
+    [
+        ({"executable_code": {"language": "PYTHON", "code": "1"}}, True),
+        ({"tool_call": {"id": "1"}, "part_metadata": {"a": 1}}, True),
+        ({"text": "", "thought": True, "thought_signature": "c2ln"}, True),
+        ({"thought_signature": "c2ln"}, True),
+        ({"text": "so", "thought": True}, True),
+        ({"dream": {"of": "sheep"}}, False),
+        ({"executable_code": "1 + 1"}, False),
+        ({"thought": True}, False),
+        ({"text": " ", "thought": True}, False),
+    ],
+)
+def test_the_vendors_own_parts_go_back_if_it_takes_them(
+    part: dict[str, Any], *, goes_back: bool
+) -> None:
+    """A part of no known kind would be refused: it is left out, and that is told."""
+    ctx = ContextBuilder(max_tokens=9_000)
+    ctx.extend(
+        [
+            {"role": "user", "parts": [{"text": "go"}]},
+            {"role": "model", "parts": [part, {"text": "Done."}]},
+            {"role": "user", "parts": [{"text": "on"}]},
+        ],
+        format="gemini",
+    )
+    request = ctx.request("gemini", model="gemini-3.5-flash")
+    said = request["contents"][1]["parts"]
+    assert said == ([part, {"text": "Done."}] if goes_back else [{"text": "Done."}])
+    assert validate_gemini(request) == []
+    repairs = ctx.explain("gemini", model="gemini-3.5-flash").repairs
+    assert any("not known here" in one for one in repairs) is not goes_back

@@ -266,7 +266,7 @@ BILLED = [
 
 @pytest.mark.parametrize("has_tools", [False, True])
 def test_the_count_is_what_was_billed(*, has_tools: bool) -> None:
-    """Nearly every recorded request is counted to the token."""
+    """Nearly every recorded request is counted to the token; no count is far below."""
     errors = []
     for record in BILLED:
         features = record["features"]
@@ -276,6 +276,7 @@ def test_the_count_is_what_was_billed(*, has_tools: bool) -> None:
         billed = record["usage"]["input_tokens"]
         counted = ADAPTER.request_tokens(record["request"], count)
         errors.append(abs(counted - billed) / billed)
+        assert counted >= billed - max(1, 0.02 * billed), record["id"]
     assert len(errors) > 20
     assert sorted(errors)[len(errors) // 2] <= 0.01
 

@@ -23,6 +23,8 @@ ctx.add_assistant_message("", tool_calls=[{"id": "c", "type": "function",
     "function": {"name": "look", "arguments": "{}"}}])
 ctx.add_tool_result("look", "A poem.", tool_call_id="c")
 ctx.add_memory("The user likes </memory> poems.")
+ctx.add_assistant_message("", reasoning="Only a thought.")
+ctx.add_user_message("And now?")
 grown = ctx.request("acme")
 adapter = adapter_for("acme")
 json.dump({
@@ -31,6 +33,7 @@ json.dump({
     "grown": grown,
     "problems": [str(problem) for problem in validate(grown, "acme")],
     "tokens": ctx.explain("acme").tokens,
+    "repairs": ctx.explain("acme").repairs,
     "recount": adapter.request_tokens(grown, adapter.counter(None).count),
     "blank": [str(p) for p in validate({"turns": [{"text": ""}]}, "acme")],
     "openai": type(adapter_for("openai")).__name__,
@@ -85,6 +88,8 @@ def test_the_example_of_the_docs_works(tmp_path: Path) -> None:
         {"speaker": "human", "text": "A poem."},
     ]
     assert grown[3]["text"].startswith("<memory>")
+    assert [turn["text"] for turn in grown[4:]] == ["And now?"]
+    assert any("says nothing" in repair for repair in told["repairs"])
     assert told["problems"] == []
     assert told["recount"] <= told["tokens"]
     assert told["blank"] == ["turns[0]: a turn says something. Leave it out."]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from context_builder.collect.content import as_mapping
@@ -21,7 +21,10 @@ from context_builder.collect.imports.reading import (
     RequestReader,
     ResponseReader,
     Usage,
+    need_str,
 )
+from context_builder.collect.imports.schemas import check_schema
+from context_builder.collect.imports.usages import answer_with
 from context_builder.collect.plain import need_list, plain_json, repair_json, wrong
 from context_builder.errors import AdapterError, ContextBuilderError, InvalidItemError
 from context_builder.tokens.openai_schemas import functions_text
@@ -39,6 +42,8 @@ __all__ = [
     "read_request",
     "read_response",
     "read_tools",
+    "read_usage",
+    "stream_in",
 ]
 
 _OWN = ("anthropic", "bedrock", "cohere", "gemini", "mistral", "ollama")
@@ -186,12 +191,15 @@ def read_response(response: object) -> Reply:
     Raises:
         InvalidItemError: If no known vendor answers in this shape.
     """
+    if isinstance(response, Reply):  # it was read already
+        return response
+    response = stream_in(response)
     answer = as_mapping(response)
     if answer is not None:
         pieces: list[Mapping[str, Any]] | Mapping[str, Any] = answer
     elif isinstance(response, Iterable) and not isinstance(response, str | bytes):
         read = (as_mapping(piece) for piece in response)
-        pieces = [piece for piece in read if piece is not None]
+        pieces = _as_sent([piece for piece in read if piece is not None])
     else:
         pieces = []
     for name in _ANSWERS if pieces else ():
@@ -199,7 +207,38 @@ def read_response(response: object) -> Reply:
         if reply is not None:
             return reply
     message = f"an answer of type {type(response).__name__} is of no known shape"
+    if isinstance(response, AsyncIterable):
+        message += "; of a stream that is awaited, pass the pieces as a list"
     raise InvalidItemError(message, field="response", value=response)
+
+
+def read_usage(usage: object) -> Usage | None:
+    """Read what was billed, by itself or from the answer that holds it.
+
+    Raises:
+        InvalidItemError: If no known vendor bills, or answers, in this shape.
+    """
+    bill = as_mapping(usage)
+    holder = None if bill is None else answer_with(bill)
+    return read_response(usage if holder is None else holder).usage
+
+
+def stream_in(response: object) -> object:
+    """Return the stream that a response only wraps, as Converse's does; else itself."""
+    if isinstance(response, Mapping) and "output" not in response:
+        stream = response.get("stream")
+        if isinstance(stream, Iterable) and not isinstance(stream, str | bytes):
+            return stream
+    return response
+
+
+def _as_sent(pieces: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the pieces that a vendor sent, where an SDK put events of its own between.
+
+    OpenAI's `chat.completions.stream` does: each piece comes in an event of its own.
+    """
+    sent = [piece["chunk"] for piece in pieces if piece.get("type") == "chunk"]
+    return sent if sent and all(isinstance(one, Mapping) for one in sent) else pieces
 
 
 def _read_as(name: str, pieces: Any) -> Reply | None:
@@ -217,13 +256,24 @@ def _answer_module(name: str) -> str:
     return f"{name}_answers" if name in {"gemini", "openai_responses"} else name
 
 
+class ToolDefinitions(tuple[Mapping[str, Any], ...]):
+    """Definitions that were read and checked; nobody else holds them."""
+
+    __slots__ = ()
+
+
 def read_tools(tools: Iterable[object]) -> tuple[Mapping[str, Any], ...]:
     """Read tool definitions in OpenAI's format; bare functions are wrapped.
+
+    What was read here before is returned as it is: who has the same tools at each
+    turn reads them once.
 
     Raises:
         InvalidItemError: If one has no name, or two have the same.
     """
-    read = tuple(
+    if isinstance(tools, ToolDefinitions):
+        return tools
+    read = ToolDefinitions(
         _read_tool(tool, number)
         for number, tool in enumerate(need_list(tools, "tools"))
     )
@@ -240,6 +290,8 @@ def _read_tool(tool: object, number: int) -> Mapping[str, Any]:
     field = f"tools[{number}]"
     with _typed(field):
         data = repair_json(plain_json(openai_chat.read_tool(tool, number), field))
+        kind = "custom" if "custom" in data else "function"
+        need_str(openai_chat.tool_name(data), f"{field}.{kind}.name")
     function = data.get("function")
     if isinstance(function, Mapping):
         _check_schema(function, f"{field}.function.parameters")
@@ -256,9 +308,8 @@ def _check_schema(function: Mapping[str, Any], field: str) -> None:
     parameters = function.get("parameters")
     if parameters is None:
         return
-    if not isinstance(parameters, Mapping):
+    if not isinstance(parameters, Mapping):  # true and false are schemas, of no object
         raise wrong(parameters, field, "a JSON Schema")
-    if not isinstance(parameters.get("properties", {}), Mapping):
-        raise wrong(parameters["properties"], f"{field}.properties", "an object")
+    check_schema(parameters, field)
     with _typed(field):
         functions_text([function])

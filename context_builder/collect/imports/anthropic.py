@@ -362,8 +362,10 @@ def _is_message(answer: Mapping[str, Any]) -> bool:
 def _reply(answer: Mapping[str, Any], *, is_stream: bool = False) -> Reply:
     stop_reason = answer.get("stop_reason")
     model = answer.get("model")
-    is_cut = stop_reason in _CUT_OFF or (is_stream and stop_reason is None)
+    is_cut = stop_reason in _CUT_OFF or stop_reason is None
     blocks = _blocks(answer["content"], "response.content")
+    if stop_reason is None and not is_stream:
+        blocks = _without_open_call(blocks)
     item = _Reader().assistant(blocks, "response.content", model=model, partial=is_cut)
     holds = item.content or item.tool_calls or item.reasoning
     return Reply(
@@ -372,6 +374,17 @@ def _reply(answer: Mapping[str, Any], *, is_stream: bool = False) -> Reply:
         stop_reason=stop_reason,
         model=model,
     )
+
+
+def _without_open_call(
+    blocks: list[Mapping[str, Any]],
+) -> list[Mapping[str, Any]]:
+    """Leave out a last call: a snapshot of an answer in the making may hold a part.
+
+    Its arguments are closed by the SDK, and no longer show that they were cut off.
+    """
+    is_open = bool(blocks) and blocks[-1].get("type") == "tool_use"
+    return blocks[:-1] if is_open else blocks
 
 
 def _usage(data: object) -> Usage | None:

@@ -17,6 +17,7 @@ from context_builder.collect.imports.gemini_parts import (
     is_opaque,
     read_part,
     read_response_text,
+    single_parts,
     tidy,
 )
 from context_builder.collect.imports.reading import Imported, need_mapping, need_str
@@ -65,7 +66,7 @@ def _content(message: object, field: str) -> tuple[str, list[_Object]]:
         return "user", [{"text": message}]
     data = in_snake_case(need_mapping(message, field))
     if "parts" not in data and "role" not in data:
-        return "user", [data]
+        return "user", single_parts(data)
     role = data.get("role") or "user"
     if role not in _ROLES:
         msg = f"{field}.role {quoted(role)} is neither 'user' nor 'model'"
@@ -73,10 +74,13 @@ def _content(message: object, field: str) -> tuple[str, list[_Object]]:
     parts = data.get("parts") or ()
     parts = [parts] if isinstance(parts, Mapping) else parts
     return role, [
-        {"text": part}
-        if isinstance(part, str)
-        else _checked(part, f"{field}.parts[{number}]")
+        single
         for number, part in enumerate(parts)
+        for single in (
+            [{"text": part}]
+            if isinstance(part, str)
+            else single_parts(_checked(part, f"{field}.parts[{number}]"))
+        )
     ]
 
 

@@ -10,6 +10,7 @@ from context_builder.collect.imports.gemini_parts import (
     answer_item,
     in_snake_case,
     is_plain,
+    single_parts,
 )
 from context_builder.collect.imports.reading import Reply, Usage
 
@@ -54,7 +55,8 @@ def _read(pieces: Sequence[_Object]) -> Reply:
             if candidate.get("index", 0) != 0:
                 continue
             stop_reason = candidate.get("finish_reason") or stop_reason
-            _add(parts, (candidate.get("content") or {}).get("parts") or ())
+            for part in (candidate.get("content") or {}).get("parts") or ():
+                _add(parts, single_parts(part))
     item = answer_item(parts, prefix=None, model=model)
     if item is not None and (stop_reason is None or stop_reason in _CUT):
         item = dataclasses.replace(item, partial=True)
@@ -71,7 +73,7 @@ def _blocked(piece: _Object) -> str | None:
     return reason if isinstance(reason, str) else None
 
 
-def _add(parts: list[dict[str, Any]], more: Iterable[dict[str, Any]]) -> None:
+def _add(parts: list[dict[str, Any]], more: Iterable[_Object]) -> None:
     """Add the parts of a piece; text goes on where it stopped, unless it is signed."""
     for part in more:
         last = parts[-1] if parts else {}
@@ -79,7 +81,7 @@ def _add(parts: list[dict[str, Any]], more: Iterable[dict[str, Any]]) -> None:
         if goes_on and bool(last.get("thought")) == bool(part.get("thought")):
             last["text"] += part["text"]
         else:
-            parts.append(part)
+            parts.append(dict(part))
 
 
 def _usage(data: object) -> Usage | None:

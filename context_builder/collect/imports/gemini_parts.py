@@ -36,6 +36,7 @@ __all__ = [
     "read_call",
     "read_part",
     "read_response_text",
+    "single_parts",
     "tidy",
 ]
 
@@ -47,6 +48,16 @@ _KEPT_KEYS = frozenset({"args", "response", "parameters", "parameters_json_schem
 _MARKS = ("thought_signature", "media_resolution", "video_metadata")
 _SHOWN = ("text", "inline_data", "file_data")
 _FEWEST_KEYS = frozenset({"output", "error"})
+_THINGS = (
+    *_SHOWN,
+    "executable_code",
+    "code_execution_result",
+    "tool_call",
+    "tool_response",
+    "function_call",
+    "function_response",
+)
+"""What a part holds one of, in the order in which several are taken."""
 
 
 def in_snake_case(value: object, *, is_kept: bool = False) -> Any:
@@ -75,6 +86,28 @@ def as_json(value: object) -> Any:
     if isinstance(value, Enum):
         return value.value
     return value
+
+
+def single_parts(part: _Object) -> list[_Object]:
+    """Take a part that holds several things apart: the API knows none such.
+
+    What stands beside them goes along with what it is said of: a thought is a text, a
+    signature is that of a call, where there is one, and the rest belongs to media.
+    """
+    things = [key for key in _THINGS if part.get(key) is not None]
+    if len(things) < 2:  # noqa: PLR2004  one thing, as it should be
+        return [part]
+    owners = {
+        "thought": things[0],
+        "thought_signature": "function_call"
+        if "function_call" in things
+        else things[-1],
+    }
+    media = next((key for key in things if key.endswith("_data")), things[-1])
+    single: dict[str, dict[str, Any]] = {key: {key: part[key]} for key in things}
+    for key in part.keys() - set(things):
+        single[owners.get(key, media)][key] = part[key]
+    return list(single.values())
 
 
 def is_opaque(part: _Object) -> bool:

@@ -172,7 +172,7 @@ def read_response(
         return _read_completion(answer)
     if not answer or not all(_is_chunk(chunk) for chunk in answer):
         return None
-    return _read_completion(joined_chunks(answer), is_stream=True)
+    return _read_completion(joined_chunks(answer))
 
 
 def _is_chunk(chunk: Mapping[str, Any]) -> bool:
@@ -185,9 +185,7 @@ def _is_chunk(chunk: Mapping[str, Any]) -> bool:
     return isinstance(first, Mapping) and "delta" in first
 
 
-def _read_completion(
-    answer: Mapping[str, Any], *, is_stream: bool = False
-) -> Reply | None:
+def _read_completion(answer: Mapping[str, Any]) -> Reply | None:
     choices = answer.get("choices")
     if not isinstance(choices, Sequence) or not choices:
         return None
@@ -199,7 +197,7 @@ def _read_completion(
         {"role": "assistant", **message}, field="response.choices[0].message"
     )
     stop_reason = choice.get("finish_reason")
-    is_partial = (is_stream and stop_reason is None) or stop_reason in _CUT_OFF
+    is_partial = stop_reason is None or stop_reason in _CUT_OFF
     items: tuple[ContextItem, ...] = ()
     if item.tool_calls or item.reasoning or not is_blank(item.content):
         items = (_with_partial(item, is_partial=is_partial),)

@@ -17,6 +17,10 @@ __all__ = ["read_response"]
 
 _Object = Mapping[str, Any]
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_CUT = frozenset({"incomplete", "failed", "cancelled", "in_progress", "queued"})
+"""States of a response that is not whole, or not yet."""
+_BESIDE = frozenset({"error", "keepalive", "ping"})
+"""Events of a stream that are no piece of the response."""
 _DELTAS: Mapping[str, tuple[str, str]] = {
     "response.output_text.delta": ("message", "text"),
     "response.refusal.delta": ("message", "text"),
@@ -38,7 +42,7 @@ def read_response(answer: _Object | Sequence[_Object]) -> Reply | None:
 
 def _is_event(event: _Object) -> bool:
     kind = event.get("type")
-    return isinstance(kind, str) and (kind.startswith("response.") or kind == "error")
+    return isinstance(kind, str) and (kind.startswith("response.") or kind in _BESIDE)
 
 
 def _read_whole(answer: _Object, *, is_cut: bool = False) -> Reply:
@@ -46,7 +50,7 @@ def _read_whole(answer: _Object, *, is_cut: bool = False) -> Reply:
     items = output_items(answer.get("output") or (), model=model)
     status = answer.get("status")
     reason = (answer.get("incomplete_details") or {}).get("reason")
-    if items and (is_cut or status in {"incomplete", "failed", "cancelled"}):
+    if items and (is_cut or status in _CUT):
         items[-1] = dataclasses.replace(items[-1], partial=True)
     return Reply(
         items=tuple(items),
@@ -105,11 +109,14 @@ def _take(event: _Object, pieces: dict[int, dict[str, Any]]) -> None:
 _OF_USE_UNFINISHED = frozenset({"message", "function_call", "custom_tool_call"})
 
 
-def _grow(piece: dict[str, Any], key: str, delta: str, content_index: int) -> None:
+def _grow(piece: dict[str, Any], key: str, delta: str, content_index: object) -> None:
     if key != "text":
         piece[key] = (piece.get(key) or "") + delta
         return
     parts = piece.setdefault("content", [])
-    while len(parts) <= content_index:
-        parts.append({"type": "output_text", "text": ""})
-    parts[content_index]["text"] += delta
+    # By its number, never up to it: numbers come from outside.
+    part = next((one for one in parts if one.get("at") == content_index), None)
+    if part is None:
+        part = {"type": "output_text", "text": "", "at": content_index}
+        parts.append(part)
+    part["text"] += delta
