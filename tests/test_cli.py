@@ -334,7 +334,62 @@ def test_an_unknown_id_is_said(tmp_path: Path) -> None:
     assert_refused(run("count", file, "--id", "c"), "'c'", "a, b")
 
 
+def test_an_id_of_several_records_is_refused(tmp_path: Path) -> None:
+    """Rather than the first of them shown, as if it were the only one."""
+    twice = write_jsonl(tmp_path / "in.jsonl", *(record("a", text) for text in "xyz"))
+    options = ("--id", "a", "--max-tokens", "99")
+
+    assert_refused(run("explain", twice, *options), "3 records", "'a'", "line 3")
+
+
 # --- What they refuse
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nosuch",), "no such command 'nosuch'; see "),
+        (("explain",), "error: explain: missing argument 'FILE'; see "),
+        (("explain", "x", "y"), "error: explain: got unexpected extra argument"),
+        (("explain", "x", "--nosuch"), "error: explain: no such option: --nosuch"),
+        (("build", "x", "--max-tokens", "-1"), "'--max-tokens'"),
+        (("build", "x", "--max-tokens", "x"), "'--max-tokens'"),
+        (("count", "x", "--from", "nosuch"), "'--from'"),
+        (("sessions", "list", "--limit", "0"), "error: sessions list: invalid value"),
+        (("sessions", "delete"), "error: sessions delete: missing argument"),
+        (("users", "add"), "error: users add: missing argument 'NAME'; see "),
+        (("serve", "--port", "99999"), "error: serve: invalid value for '--port'"),
+        (("chat", "--max-tokens", "0"), "error: chat: invalid value"),
+    ],
+)
+def test_a_wrong_option_is_one_line(words: tuple[str, ...], said: str) -> None:
+    """As every other error: which command, what is wrong, where the help is."""
+    assert_refused(run(*words), said)
+
+
+def test_nothing_asked_for_is_answered_by_the_help() -> None:
+    """Of the program, and of a group of commands."""
+    for words in ((), ("sessions",), ("users",)):
+        assert "Commands:" in run(*words).output
+
+
+def test_the_models_own_question_has_its_own_way_out(hello: Path) -> None:
+    """Who counts has no use for a window: the hint is one that can be followed."""
+    said = run("count", hello, "--model", "gpt-4p").stderr
+    assert said.endswith("; name one that counts as it does with --model\n")
+    assert "close to it: gpt-4" in said
+    built = run("build", hello, "--model", "gpt-4p").stderr
+    assert "--context-window" in built
+
+
+@pytest.mark.parametrize("nothing", [[], {"messages": []}])
+def test_a_transcript_of_nothing(nothing: object, tmp_path: Path) -> None:
+    """Makes no request, as an empty file makes none; looked at, it is empty."""
+    file = write_json(tmp_path / "in.json", nothing)
+    for command in (("build", file, *MODEL), ("convert", file)):
+        assert_refused(run(*command), "in.json", "no message in it says anything")
+    assert run("explain", file, *MODEL).exit_code == 0
+    assert json.loads(run("count", file, "--json").stdout)["messages"] == []
 
 
 def assert_refused(result: Result, *fragments: str) -> None:

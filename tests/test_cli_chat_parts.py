@@ -19,9 +19,10 @@ from context_builder.cli.chat.conversation import Conversation, NothingToDoError
 from context_builder.cli.chat.lines import TerminalLines
 from context_builder.cli.chat.loop import Chat
 from context_builder.cli.chat.markdown import as_markdown
-from context_builder.cli.chat.screen import Screen, shown
+from context_builder.cli.chat.screen import Screen
 from context_builder.cli.chat.tools import demo_tools
 from context_builder.cli.chat.vendors import Answerer
+from context_builder.cli.terminal import shown, shown_in_line
 from context_builder.items import ContextItem
 from tests.test_cli_chat import no_keys
 
@@ -66,6 +67,11 @@ def test_nothing_that_is_shown_moves_the_cursor(text: str) -> None:
 def test_what_people_write_is_shown_as_it_is(text: str) -> None:
     """Wide spaces, joined emoji, tabs and accents are no controls."""
     assert shown(text) == text
+
+
+def test_a_name_in_a_list_stays_in_its_line() -> None:
+    """Whatever somebody called a session; wide blanks are no controls."""
+    assert shown_in_line("a\nb\t\x1b[31m 你\u3000好") == "a\\nb\\t\\x1b[31m 你\u3000好"
 
 
 @given(st.text())

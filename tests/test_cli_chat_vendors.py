@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,11 +16,14 @@ from context_builder.cli.chat.vendors import (
     chosen,
     close_client,
     open_client,
+    speak_to,
+    summarizer_for,
     target_for,
     without_secrets,
 )
 from tests.agent.vendors import MODELS, Says, ScriptedServer
 from tests.chatting import chat
+from tests.summarizers.test_openai import Endpoint, always, completion
 from tests.test_cli_chat import LONG, no_keys, texts
 
 if TYPE_CHECKING:
@@ -27,6 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["no_keys"]
 
+SUMMARY = (
+    '{"goal": "Tell of the ferry", "constraints": [], "done": [], "to_do": [], '
+    '"facts_and_risks": ["it leaves at 7:40"]}'
+)
 KEY = "sk-test-0123456789abcdef"
 NATIVE = ("openai", "openai-responses", "anthropic", "gemini")
 
@@ -334,3 +343,71 @@ def test_no_secret_is_ever_shown(before: str, behind: str) -> None:
     assert KEY not in told
     assert "hunter2" not in told
     assert "abc.def" not in told
+
+
+# --- Who writes summaries
+
+
+def test_a_model_writes_summaries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was named, and what it wrote is what the chat's model sees."""
+    lines = "".join(f"{n}: {'the ferry ' * 120}\n" for n in range(6)) + "/context\n"
+    endpoint = Endpoint(always(completion(SUMMARY)))
+    try:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        options = ("--offline", "--max-tokens", "1500", "--summary-model", "small")
+        done = chat(tmp_path, *options, lines=lines)
+    finally:
+        endpoint.close()
+    assert done.exit_code == 0, done.output
+    assert {body["model"] for body in endpoint.asked} == {"small"}
+    told = r"^summary s\d+ of \d+ items by OpenAISummarizer \(small\) shown$"
+    assert re.search(told, done.stdout, re.M), done.stdout
+
+
+def test_without_a_key_nobody_can_be_asked_for_summaries(tmp_path: Path) -> None:
+    """It is said before anything is."""
+    done = chat(tmp_path, "--offline", "--summary-model", "small", lines="hello\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "error: chat: set OPENAI_API_KEY for --summary-model\n"
+
+
+@pytest.mark.parametrize(
+    ("who", "url", "key"),
+    [
+        (Answerer("deepseek", "m"), "https://api.deepseek.com", "key-deepseek"),
+        (Answerer("openai", "m", "http://own/v1"), "http://own/v1", "key-openai"),
+        (Answerer("anthropic", "m", "http://own"), "http://own2/v1", "key-openai"),
+        (Answerer.offline(), "http://own2/v1", "key-openai"),
+    ],
+)
+def test_summaries_are_asked_of_whom_is_spoken_to(
+    who: Answerer, url: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With that vendor's key; of OpenAI where the vendor has another interface."""
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "key-deepseek")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-openai")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://own2/v1")
+    client = summarizer_for("small", who)._own_client()
+    assert str(client.base_url).rstrip("/") == url
+    assert client.api_key == key
+
+
+def test_a_service_has_the_key_of_its_vendor_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """SDKs of one shape look into one variable; OpenAI's goes to nobody else."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key-openai")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org")
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://proxy.test/v1")
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "key-deepseek")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-anthropic")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://api.test")
+    speak_to("deepseek", None, "serve")
+    assert os.environ["OPENAI_API_KEY"] == "key-deepseek"
+    assert os.environ["OPENAI_BASE_URL"] == "https://api.deepseek.com"
+    assert "OPENAI_ORG_ID" not in os.environ
+    speak_to("anthropic", "http://127.0.0.1:1", "serve")
+    assert os.environ["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:1"

@@ -4,8 +4,10 @@
 
 Proves that no turn fails, that nobody hears of anybody else's words, and that a server
 which is killed in the middle loses nothing that it had acknowledged. Measures what a
-turn costs beyond the model: the model here takes a fixed time for each piece of its
-answer, which is taken off. What is left is HTTP, the queue, the session and the store.
+turn costs beyond the model: the model here sends its answer at a pace of its own, and
+the time that it takes for all of it is taken off. What is left is HTTP, the queue, the
+session and the store, and also what the machine's other work makes them wait for; so
+the server's own processor time and this process's are told as well.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import asyncio
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import random
 import re
@@ -25,10 +28,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.accounts import new_token
 from context_builder.web.settings import ENVIRONMENT, WebSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Load", "prove"]
 
@@ -103,12 +109,31 @@ class Server:
             assert time.monotonic() < deadline, "the service does not get ready"
             await asyncio.sleep(0.1)
 
+    @property
+    def cpu_seconds(self) -> float:
+        """The processor's time that it took so far, workers included; Linux only."""
+        if self._process is None or not Path("/proc/self/stat").exists():
+            return math.nan
+        return sum(map(_cpu_seconds, _with_children(self._process.pid)))
+
     def end(self, how: signal.Signals) -> None:
         """End it, workers included."""
         if self._process is not None:
             os.killpg(self._process.pid, how)
             self._process.wait()
             self._process = None
+
+
+def _with_children(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _with_children(int(child))
+
+
+def _cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def ask(
@@ -248,7 +273,8 @@ async def _run(load: Load, folder: Path) -> dict[str, Any]:
         for user in people:
             await _begin(user, server.port)
         chance = random.Random(1)
-        started = time.monotonic()
+        started, worked = time.monotonic(), time.process_time()
+        server_worked = server.cpu_seconds
         talks = [
             asyncio.create_task(
                 _talk(user, server.port, load, random.Random(chance.random()))
@@ -259,16 +285,21 @@ async def _run(load: Load, folder: Path) -> dict[str, Any]:
             await asyncio.sleep(load.kill_after_seconds)
             server.end(signal.SIGKILL)
             await server.start()
+            server_worked = math.nan  # it began anew
         await asyncio.gather(*talks)
         seconds = time.monotonic() - started
+        worked = time.process_time() - worked
+        server_worked = server.cpu_seconds - server_worked
         for user in people:
             await _check(user, server.port)
     finally:
         server.end(signal.SIGTERM)
-    return _figures(people, seconds)
+    return _figures(people, seconds, client_cpu=worked, server_cpu=server_worked)
 
 
-def _figures(people: list[User], seconds: float) -> dict[str, Any]:
+def _figures(
+    people: list[User], seconds: float, *, client_cpu: float, server_cpu: float
+) -> dict[str, Any]:
     overheads = sorted(one for user in people for one in user.overheads)
     failures = [failure for user in people for failure in user.failures]
 
@@ -283,6 +314,8 @@ def _figures(people: list[User], seconds: float) -> dict[str, Any]:
         "kinds_of_failure": sorted(set(failures)),
         "acknowledged": sum(len(user.acknowledged) for user in people),
         "turns_per_second": round(len(overheads) / seconds, 1),
+        "server_cpu_ms_per_turn": round(1e3 * server_cpu / len(overheads), 2),
+        "client_cpu_ms_per_turn": round(1e3 * client_cpu / len(overheads), 2),
         "overhead_p50_ms": at(0.5),
         "overhead_p95_ms": at(0.95),
         "overhead_p99_ms": at(0.99),

@@ -20,10 +20,18 @@ from context_builder.agent.subagents import subagent_tool
 from context_builder.agent.tools import Tool, as_tools
 from context_builder.agent.turn import Plan, Turn
 from context_builder.builder import ContextBuilder
+from context_builder.collect import read_tools
 from context_builder.errors import ContextBuilderError, InvalidItemError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+    from collections.abc import (
+        AsyncGenerator,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
 __all__ = ["Agent"]
 
@@ -81,6 +89,7 @@ class Agent:
         self._preparing = preparing if prepare_summaries else None
         self._recall_tool = recall_tool
         self._compact_tool = compact_tool
+        self._definitions: Sequence[Mapping[str, Any]] | None = None
         self._busy: weakref.WeakSet[ContextBuilder] = weakref.WeakSet()
         self._lock = threading.Lock()
 
@@ -224,13 +233,15 @@ class Agent:
         own = own_tools(
             ctx, self._target, recall=self._recall_tool, compact=self._compact_tool
         )
-        toolbox = Toolbox(
-            as_tools([*self._tools, *own]), timeout_seconds=self._tool_timeout_seconds
-        )
+        tools = as_tools([*self._tools, *own])
+        if self._definitions is None:  # the same at every turn, whatever the session
+            self._definitions = read_tools([tool.definition for tool in tools])
+        toolbox = Toolbox(tools, timeout_seconds=self._tool_timeout_seconds)
         plan = Plan(
             target=self._target,
             model=self._model,
             toolbox=toolbox,
+            definitions=self._definitions,
             max_rounds=self._max_rounds,
             max_parallel_calls=self._max_parallel_calls,
         )

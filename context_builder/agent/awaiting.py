@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from context_builder.agent.drivers import Line
     from context_builder.agent.events import TurnResult
     from context_builder.agent.stops import Answer
+    from context_builder.agent.waiting import Waited
     from context_builder.messages import ToolCall
 
 __all__ = ["adrive"]
+
+_END = object()
+"""What comes behind the last piece of a stream."""
 
 
 async def adrive(turn: Turn, line: Line) -> TurnResult:
@@ -68,8 +72,8 @@ async def _ask(turn: Turn, line: Line, step: Ask) -> Answer:
 
     async def call(**request: Any) -> Answer:
         if line.awaiting is None:
-            return await _ask_in_thread(question, line, request)
-        return await _ask_awaited(question, line, request)
+            return await _ask_in_thread(question, line, request, turn.waited)
+        return await _ask_awaited(question, line, request, turn.waited)
 
     plan = turn.plan
     return await acall_with_recovery(
@@ -78,24 +82,29 @@ async def _ask(turn: Turn, line: Line, step: Ask) -> Answer:
 
 
 async def _ask_awaited(
-    question: Question, line: Line, request: dict[str, Any]
+    question: Question, line: Line, request: dict[str, Any], waited: Waited
 ) -> Answer:
     asked = question.sent(request)
-    answer = await line.driver.create(line.awaiting, asked, stream=question.streams)
+    with waited:
+        answer = await line.driver.create(line.awaiting, asked, stream=question.streams)
     if not question.streams:
         return plain(answer)
     close = close_pieces(answer)
     try:
-        async for piece in answer:
+        pieces = aiter(answer)
+        while True:
+            with waited:
+                piece = await anext(pieces, _END)
+            if piece is _END:
+                return question.pieces()
             question.take(piece)
     finally:
         if close is not None:
             await close()
-    return question.pieces()
 
 
 async def _ask_in_thread(
-    question: Question, line: Line, request: dict[str, Any]
+    question: Question, line: Line, request: dict[str, Any], waited: Waited
 ) -> Answer:
     """Ask through a client that blocks; what comes is taken in by the event loop."""
     loop = asyncio.get_running_loop()
@@ -118,7 +127,8 @@ async def _ask_in_thread(
         return None
 
     try:
-        whole = await asyncio.wrap_future(begin(read))
+        with waited:
+            whole = await asyncio.wrap_future(begin(read))
     finally:
         is_over.set()
     return question.pieces() if whole is None else whole
@@ -137,9 +147,10 @@ async def _run(turn: Turn, step: Run) -> None:
     pending: set[asyncio.Task[Returned]] = set(tasks)
     try:
         while pending:
-            done, pending = await asyncio.wait(
-                pending, return_when=asyncio.FIRST_COMPLETED
-            )
+            with turn.waited:
+                done, pending = await asyncio.wait(
+                    pending, return_when=asyncio.FIRST_COMPLETED
+                )
             for task in sorted(done, key=lambda one: tasks[one]):
                 if turn.ended(tasks[task], task.result()):
                     await _keep(turn)

@@ -17,9 +17,13 @@ if TYPE_CHECKING:
     from context_builder.agent.drivers import Line
     from context_builder.agent.events import TurnResult
     from context_builder.agent.stops import Answer
+    from context_builder.agent.waiting import Waited
     from context_builder.messages import ToolCall
 
 __all__ = ["drive"]
+
+_END = object()
+"""What comes behind the last piece of a stream."""
 
 
 def drive(turn: Turn, line: Line) -> TurnResult:
@@ -63,7 +67,7 @@ def _ask(turn: Turn, line: Line, step: Ask) -> Answer:
     client = line.need_blocking()
 
     def call(**request: Any) -> Answer:
-        return _answer(question, line, client, request)
+        return _answer(question, line, client, request, turn.waited)
 
     plan = turn.plan
     return call_with_recovery(
@@ -72,21 +76,30 @@ def _ask(turn: Turn, line: Line, step: Ask) -> Answer:
 
 
 def _answer(
-    question: Question, line: Line, client: Any, request: dict[str, Any]
+    question: Question,
+    line: Line,
+    client: Any,
+    request: dict[str, Any],
+    waited: Waited,
 ) -> Answer:
     """Make one call, and return the answer as plain data."""
     asked = question.sent(request)
-    answer = line.driver.create(client, asked, stream=question.streams)
+    with waited:
+        answer = line.driver.create(client, asked, stream=question.streams)
     if not question.streams:
         return plain(answer)
     close = close_pieces(answer)
     try:
-        for piece in answer:
+        pieces = iter(answer)
+        while True:
+            with waited:
+                piece = next(pieces, _END)
+            if piece is _END:
+                return question.pieces()
             question.take(piece)
     finally:
         if close is not None:
             close()
-    return question.pieces()
 
 
 # --- tools ----------------------------------------------------------------------------
@@ -141,7 +154,8 @@ def _wait(
 ) -> None:
     """Wait until a call ends, or is late."""
     nearest = min(due for _, due in running.values())
-    wait(running, max(0.0, nearest - time.monotonic()), FIRST_COMPLETED)
+    with turn.waited:
+        wait(running, max(0.0, nearest - time.monotonic()), FIRST_COMPLETED)
     now = time.monotonic()
     for future, (index, due) in list(running.items()):
         if future.done():

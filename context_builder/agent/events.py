@@ -56,6 +56,11 @@ class TurnResult:
     """Billed tokens of all requests of the turn together; 0 where nobody said."""
     item_ids: tuple[str, ...]
     """What entered the session, in order: the user's message first, if there was one"""
+    duration_seconds: float = dataclasses.field(default=0.0, compare=False)
+    """From the start to this result."""
+    waited_seconds: float = dataclasses.field(default=0.0, compare=False)
+    """How much of it the model and the tools took; the rest is the builder's work, and
+    the store's."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

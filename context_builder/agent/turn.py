@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Generator, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from context_builder.agent.calls import Returned, Toolbox, failed, not_run
@@ -22,6 +23,7 @@ from context_builder.agent.events import (
     UsageReported,
 )
 from context_builder.agent.stops import Answer, stop_of, was_cut
+from context_builder.agent.waiting import Waited
 from context_builder.collect import Reply, Usage, read_response
 from context_builder.errors import InvalidItemError
 from context_builder.logs import log_event
@@ -68,6 +70,8 @@ class Plan:
     target: str
     model: str | None
     toolbox: Toolbox
+    definitions: Sequence[Mapping[str, Any]]
+    """Of the tools, as they were read already; empty: the session's stay as they are"""
     max_rounds: int
     max_parallel_calls: int
 
@@ -90,6 +94,9 @@ class Turn:
         self.streams = streams
         self.pieces: list[Mapping[str, Any]] = []
         """What has come of a stream that is under way."""
+        self.waited = Waited()
+        """How long others were waited for."""
+        self._started = time.perf_counter()
         self._content = content
         self._item_ids: list[str] = []
         self._usage = Usage(0, 0)
@@ -132,8 +139,8 @@ class Turn:
         raise AssertionError  # the loop has no other end
 
     def _begin(self) -> None:
-        if self.plan.toolbox.tools:
-            self.ctx.set_tools([tool.definition for tool in self.plan.toolbox.tools])
+        if self.plan.definitions:
+            self.ctx.set_tools(self.plan.definitions)
         if self._content is None:
             return
         item = self.ctx.add_user_message(self._content)
@@ -227,7 +234,7 @@ class Turn:
 
     def _take_in(self, answer: Answer) -> Reply:
         reply = read_response(answer)
-        self.ctx.add_response(answer)
+        self.ctx.add_response(reply)
         if reply.items:
             logged: tuple[ContextItem, ...] = self.ctx.items[-len(reply.items) :]
             self._item_ids += [item.id for item in logged]
@@ -263,14 +270,20 @@ class Turn:
             tool_calls=self._calls,
             usage=self._usage,
             item_ids=tuple(self._item_ids),
+            duration_seconds=time.perf_counter() - self._started,
+            waited_seconds=self.waited.seconds,
         )
+        session_id = getattr(self.ctx, "session_id", None)
         log_event(
             "turn_finished",
+            **({} if session_id is None else {"session_id": session_id}),
             target=self.plan.target,
             stop_reason=why,
             rounds=result.rounds,
             tool_calls=result.tool_calls,
             input_tokens=result.usage.input_tokens,
             output_tokens=result.usage.output_tokens,
+            duration_seconds=round(result.duration_seconds, 6),
+            waited_seconds=round(result.waited_seconds, 6),
         )
         return result

@@ -21,7 +21,7 @@ from context_builder.cli.counting import (
     counts_table,
     totals_table,
 )
-from context_builder.cli.errors import CannotDoError, errors_in_one_line
+from context_builder.cli.errors import CannotDoError, Program, errors_in_one_line
 from context_builder.cli.html import page_of
 from context_builder.cli.read import Transcript, TranscriptFile
 from context_builder.cli.replay import replay
@@ -38,6 +38,7 @@ CANNOT_DO = 1
 """The exit code where a rule is broken, or one of many records does not fit."""
 
 app = typer.Typer(
+    cls=Program,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

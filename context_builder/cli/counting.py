@@ -33,6 +33,9 @@ __all__ = [
 DEFAULT_ENCODING = "o200k_base"
 
 
+_WAY_OUT = "name one that counts as it does with --model"
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The tokens of one transcript, said as a request."""
@@ -82,7 +85,7 @@ def counts_of(
     """
     model = model or transcript.model
     if (origin, target, transcript.format) == ("openai", "openai", None):
-        with in_words_of(transcript):
+        with in_words_of(transcript, way_out=_WAY_OUT):
             target = _vendor_of(model)
         if target == "openai":
             return count_transcript(transcript, model)
@@ -115,7 +118,7 @@ def count_transcript(transcript: Transcript, model: str | None) -> Counts:
         InputError: If a message is not one, or the model is not known.
     """
     model = model or transcript.model
-    with in_words_of(transcript):
+    with in_words_of(transcript, way_out=_WAY_OUT):
         read_messages(transcript.messages)  # refuses what cannot be counted
         encoding = resolve_model(model).encoding if model else DEFAULT_ENCODING
     counter = counter_for(encoding)
@@ -152,7 +155,7 @@ def count_for(
         InputError: If a message is not what its format says.
     """
     model = model or transcript.model
-    with in_words_of(transcript):
+    with in_words_of(transcript, way_out=_WAY_OUT):
         read = read_request(request_in(transcript, origin), format=origin)
     adapter = adapter_for(target)
     counter = adapter.counter(model)

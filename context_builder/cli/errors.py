@@ -4,20 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import typer
+from typer.core import TyperGroup
 
 from context_builder.errors import ContextBuilderError, StoreError, UnknownModelError
 
 __all__ = [
+    "BY_BUDGET",
     "CannotDoError",
     "CommandError",
     "InputError",
+    "Program",
     "as_command_error",
     "ended",
     "errors_in_one_line",
+    "unknown_model",
 ]
+
+BY_BUDGET = (
+    "say how much it can hold with --context-window, or set a budget with --max-tokens"
+)
+"""What to do where a model is not known, and nothing but its window is wanted of it."""
+
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""What typer raises for an option that it does not understand; it does not say it."""
+_NO_WORDS = "NoArgsIsHelpError"
+"""Its kind where nothing was asked for at all: the answer is the help."""
 
 
 class CommandError(Exception):
@@ -67,10 +81,44 @@ def ended(error: CommandError) -> typer.Exit:
 def as_command_error(error: ContextBuilderError, where: str) -> CommandError:
     """Return an error of the library as one of a command."""
     if isinstance(error, UnknownModelError):
-        return InputError(
-            where,
-            f"the model {error.model!r} is not known; say how much it can hold with "
-            "--context-window, or set a budget with --max-tokens",
-        )
+        return unknown_model(error, where)
     kind = CannotDoError if isinstance(error, StoreError) else InputError
     return kind(where, str(error))
+
+
+def unknown_model(
+    error: UnknownModelError, where: str, *, way_out: str = BY_BUDGET
+) -> InputError:
+    """Say that a model is not known, which ones are like it, and what to do."""
+    names = ", ".join(error.close_matches)
+    hint = f" (close to it: {names})" if names else ""
+    return InputError(where, f"the model {error.model!r} is not known{hint}; {way_out}")
+
+
+class Program(TyperGroup):
+    """The commands; what is wrong with an option is said in one line as well."""
+
+    def make_context(self, *args: Any, **named: Any) -> Any:
+        """Read the words up to the command."""
+        with _usage_in_one_line():
+            return super().make_context(*args, **named)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the words behind the command, and run it."""
+        with _usage_in_one_line():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _usage_in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        if type(error).__name__ == _NO_WORDS:
+            raise
+        path = error.ctx.command_path if error.ctx else ""
+        problem = error.format_message().rstrip(".")
+        see = f"; see {path} --help" if path else ""
+        where = path.partition(" ")[2] or path or "options"
+        said = InputError(where, f"{problem[:1].lower()}{problem[1:]}{see}")
+        raise ended(said) from None

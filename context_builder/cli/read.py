@@ -114,7 +114,7 @@ class TranscriptFile:
 
         Raises:
             InputError: If there is no such record, or if there are several to choose
-                from and no id was given.
+                from: no id was given, or it is that of more than one.
         """
         if record_id is None:
             if len(self) > 1:
@@ -123,13 +123,20 @@ class TranscriptFile:
                     f"{len(self)} records; choose one with --id ({self._some_ids()})",
                 )
             return next(iter(self))
-        for transcript in self:
-            if transcript.id == record_id:
-                return transcript
-        raise InputError(
-            self.name,
-            f"no record has the id {record_id!r} (there are {self._some_ids()})",
-        )
+        found = [transcript for transcript in self if transcript.id == record_id]
+        if len(found) > 1:
+            places = ", ".join(
+                one.where.removeprefix(f"{self.name}: ") for one in found
+            )
+            raise InputError(
+                self.name, f"{len(found)} records have the id {record_id!r} ({places})"
+            )
+        if not found:
+            raise InputError(
+                self.name,
+                f"no record has the id {record_id!r} (there are {self._some_ids()})",
+            )
+        return found[0]
 
     def _some_ids(self) -> str:
         ids = [

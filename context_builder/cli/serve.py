@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +16,10 @@ from typing import Annotated, Any
 import typer
 
 from context_builder.accounts import AccountsFile, account_of, new_token
+from context_builder.agent.drivers import driver_for
+from context_builder.agent.named_tools import tools_named
+from context_builder.agent.tools import as_tools
+from context_builder.cli.chat.vendors import speak_to
 from context_builder.cli.errors import CannotDoError, InputError, errors_in_one_line
 from context_builder.cli.write import deliver
 from context_builder.sessions import SessionManager
@@ -23,17 +28,13 @@ from context_builder.sessions.sqlite import default_path
 __all__ = ["serve", "users"]
 
 _HERE = "serve"
+_USERS = "users"
 _FACTORY = "context_builder.web.serving:app_from_environment"
 _ENVIRONMENT = "CONTEXT_BUILDER_WEB"
 _TOKENS = "CONTEXT_BUILDER_TOKENS"
 _OFFLINE_BUDGET = 8_000
 """Tokens of input: the local model has no window, and a page has something to show."""
-_KEYS = {
-    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
-    "gemini": ("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
-}
-_OPENAI = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-"""Where clients look for a key and an address, for all other targets."""
+_SUMMARY_KEY = "OPENAI_API_KEY"
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 users = typer.Typer(
@@ -57,14 +58,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.")]
 @users.command("add")
 def add_user(name: Name, *, file: UsersFile = None) -> None:
     """Give a user a token, and print it: it is not shown again."""
-    with errors_in_one_line(_HERE):
+    with errors_in_one_line(_USERS):
         deliver(AccountsFile(_file(file)).add(name), None)
 
 
 @users.command("list")
 def list_users(*, file: UsersFile = None) -> None:
     """List the users."""
-    with errors_in_one_line(_HERE):
+    with errors_in_one_line(_USERS):
         for name in AccountsFile(_file(file)).users:
             deliver(name, None)
 
@@ -72,9 +73,9 @@ def list_users(*, file: UsersFile = None) -> None:
 @users.command("remove")
 def remove_user(name: Name, *, file: UsersFile = None) -> None:
     """Take all tokens of a user away; their conversations stay."""
-    with errors_in_one_line(_HERE):
+    with errors_in_one_line(_USERS):
         if not AccountsFile(_file(file)).remove(name):
-            raise CannotDoError(_HERE, f"there is no user {name!r}")
+            raise CannotDoError(_USERS, f"there is no user {name!r}")
 
 
 def serve(
@@ -101,7 +102,8 @@ def serve(
     summary_model: Annotated[
         str | None,
         typer.Option(
-            help="The model that writes summaries, at OPENAI_BASE_URL or OpenAI's."
+            help="The model that writes summaries: of the same vendor if it has "
+            "OpenAI's interface, else at OPENAI_BASE_URL or OpenAI's."
         ),
     ] = None,
     offline: Annotated[
@@ -143,8 +145,8 @@ def serve(
     with errors_in_one_line(_HERE):
         if not offline:
             _check_key(target, model, base_url)
-        if summary_model is not None and not os.environ.get(_OPENAI[0]):
-            raise InputError(_HERE, f"set {_OPENAI[0]} for --summary-model")
+        if summary_model is not None and not os.environ.get(_SUMMARY_KEY):
+            raise InputError(_HERE, f"set {_SUMMARY_KEY} for --summary-model")
         _check(settings, workers=workers)
         accounts, greeting = _accounts(settings, host, port)
         settings["accounts"] = accounts
@@ -189,6 +191,9 @@ def _check(settings: dict[str, Any], *, workers: int) -> None:
         raise InputError(
             _HERE, "it is an extra: pip install 'context-builder[web]'"
         ) from error
+    if settings["tools"] is not None:
+        sys.path.insert(0, str(Path.cwd()))  # also for the workers, who begin with it
+        as_tools(tools_named(settings["tools"]))
     if workers > 1 and settings["store"].startswith("memory:"):
         raise InputError(_HERE, "memory: is one process's own; use one worker")
     with SessionManager(
@@ -205,20 +210,17 @@ def _check_key(target: str, model: str | None, base_url: str | None) -> None:
     Raises:
         InputError: If no model or no key is there.
     """
-    key, address = _KEYS.get(target, _OPENAI)
+    driver = driver_for(target)  # of a target that nobody speaks to, it says so
     if model is None:
         raise InputError(
             _HERE, "a model has to be named: --model, or --offline to do without"
         )
-    if base_url:
-        os.environ[address] = base_url
-        os.environ.setdefault(key, "none")  # a server of one's own asks for none
-    if not os.environ.get(key):
-        raise InputError(
-            _HERE,
-            f"set {key} to speak to {target}, or use --offline for a local scripted "
-            "model that needs no key",
-        )
+    speak_to(target, base_url, _HERE)
+    try:
+        driver.make_client(is_async=True)
+    except ImportError as error:
+        problem = f"{target} needs its SDK: pip install 'context-builder[{target}]'"
+        raise InputError(_HERE, problem) from error
 
 
 def _accounts(

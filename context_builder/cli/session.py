@@ -8,7 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from context_builder.builder import ContextBuilder
-from context_builder.cli.errors import CannotDoError, InputError
+from context_builder.cli.errors import (
+    BY_BUDGET,
+    CannotDoError,
+    InputError,
+    unknown_model,
+)
 from context_builder.cli.losses import losses
 from context_builder.cli.read import Transcript
 from context_builder.collect import read_request
@@ -108,8 +113,12 @@ class Finding:
 
 
 @contextmanager
-def in_words_of(transcript: Transcript) -> Iterator[None]:
+def in_words_of(transcript: Transcript, *, way_out: str = BY_BUDGET) -> Iterator[None]:
     """Turn the library's errors into the command line's.
+
+    Args:
+        transcript: What they are about.
+        way_out: What to do where a model is not known.
 
     Raises:
         InputError: If a field, or the model, cannot be used.
@@ -123,13 +132,7 @@ def in_words_of(transcript: Transcript) -> Iterator[None]:
             text = f"{error.field}: {text}"
         raise InputError(transcript.where, text) from error
     except UnknownModelError as error:
-        names = ", ".join(error.close_matches)
-        hint = f" (close to it: {names})" if names else ""
-        raise InputError(
-            transcript.where,
-            f"the model {error.model!r} is not known{hint}; say how much it can hold "
-            "with --context-window, or set a budget with --max-tokens",
-        ) from error
+        raise unknown_model(error, transcript.where, way_out=way_out) from error
     except ContextBuilderError as error:
         raise CannotDoError(transcript.where, str(error)) from error
 
@@ -144,6 +147,7 @@ def built(transcript: Transcript, ask: Ask) -> tuple[dict[str, Any], Report]:
     if not (ask.model or transcript.model):
         raise InputError(transcript.where, "a request names a model; use --model")
     session = opened(transcript, ask)
+    _refuse_empty(transcript, session)
     with in_words_of(transcript):
         return session.request(ask.target), session.explain(ask.target)
 
@@ -186,6 +190,16 @@ def opened(transcript: Transcript, ask: Ask) -> ContextBuilder:
     return session
 
 
+def _refuse_empty(transcript: Transcript, session: ContextBuilder) -> None:
+    """Refuse to make a request of nothing, as an empty file is refused.
+
+    Raises:
+        InputError: If no message of the transcript says anything.
+    """
+    if not any(item.role != "system" for item in session.items):
+        raise InputError(transcript.where, "no message in it says anything")
+
+
 def _starts_with_system(messages: list[dict[str, Any]]) -> bool:
     return bool(messages) and messages[0].get("role") in SYSTEM_ROLES
 
@@ -226,6 +240,7 @@ def converted(
     with in_words_of(transcript):
         session = ContextBuilder(max_tokens=ROOM_FOR_ALL)
         session.extend(body, format=origin)
+        _refuse_empty(transcript, session)
         named = model or NO_MODEL
         request = dict(session.request(target, model=named))
         lost = (

@@ -20,6 +20,7 @@ from context_builder.cli.errors import (
     InputError,
     ended,
 )
+from context_builder.cli.terminal import shown, shown_in_line
 from context_builder.cli.write import deliver, to_json
 from context_builder.errors import (
     ContextBuilderError,
@@ -29,7 +30,7 @@ from context_builder.errors import (
 )
 from context_builder.items import ContextItem
 from context_builder.sessions import SessionInfo, SessionManager
-from context_builder.sessions.exchange import read_document
+from context_builder.sessions.exchange import Document, read_document
 from context_builder.sessions.files import FileSession
 
 __all__ = ["app"]
@@ -84,8 +85,8 @@ def list_(
         deliver(to_json([_facts(info) for info in found]), None)
         return
     for info in found:
-        line = f"{_when(info.updated_at)}  {info.records:>7,}  {_safe(info.session_id)}"
-        deliver(line, None)
+        name = shown_in_line(info.session_id)
+        deliver(f"{_when(info.updated_at)}  {info.records:>7,}  {name}", None)
 
 
 @app.command()
@@ -107,7 +108,7 @@ def show(
         return
     for item in session.items:
         calls = "".join(f" [calls {call.name}]" for call in item.tool_calls)
-        deliver(f"{item.id:<5} {item.role:<9} {_safe(item.text)}{calls}", None)
+        deliver(f"{item.id:<5} {item.role:<9} {shown(item.text)}{calls}", None)
 
 
 @app.command()
@@ -144,8 +145,13 @@ def import_(
 ) -> None:
     """Store a session under an id that is not taken."""
     with _manager(url, namespace, key_file) as sessions:
-        stored = sessions.import_(_read(source), session_id=session_id)
-    typer.echo(f"stored {_safe(stored)}", err=True)
+        raw = _read(source)
+        document = _document(raw, source)
+        if session_id is None and document.session_id is None:
+            problem = "it does not say which session it was: give it a name with --id"
+            raise InputError(source, problem)
+        stored = sessions.import_(raw, session_id=session_id)
+    typer.echo(f"stored {shown_in_line(stored)}", err=True)
 
 
 @app.command()
@@ -159,7 +165,7 @@ def delete(
     with _manager(url, namespace) as sessions:
         missing = [name for name in session_ids if not sessions.delete(name)]
     for session_id in missing:
-        typer.echo(f"error: there is no session {_safe(session_id)}", err=True)
+        typer.echo(f"error: there is no session {shown_in_line(session_id)}", err=True)
     if missing:
         raise typer.Exit(CannotDoError.exit_code)
 
@@ -185,6 +191,21 @@ def _manager(
         raise ended(InputError(field, str(error))) from None
     except CommandError as error:
         raise ended(error) from None
+
+
+def _document(raw: bytes, source: str) -> Document:
+    """Read a session that is to be stored.
+
+    Raises:
+        InputError: If it is none, or a record in it is damaged.
+    """
+    try:
+        document = read_document(raw, name="it")
+    except StoreError as error:
+        raise InputError(source, str(error)) from error
+    for damage in document.damage:
+        raise InputError(source, f"record {damage.position}: {damage.reason}")
+    return document
 
 
 def _read(source: str) -> bytes:
@@ -227,12 +248,4 @@ def _item_facts(item: ContextItem) -> dict[str, Any]:
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, tz=UTC).isoformat(
         sep=" ", timespec="seconds"
-    )
-
-
-def _safe(text: str) -> str:
-    """Return a text without what would move the cursor or colour the terminal."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else ascii(char)[1:-1]
-        for char in text
     )

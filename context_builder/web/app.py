@@ -23,12 +23,12 @@ from context_builder.web import conversations, window
 from context_builder.web.bodies import Me
 from context_builder.web.guard import Guard
 from context_builder.web.pages import pages
-from context_builder.web.service import Asked, Service, User, apart
+from context_builder.web.service import Asked, Service, User
 from context_builder.web.settings import WebSettings
 from context_builder.web.views import NoSuchSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from context_builder.accounts import Accounts
     from context_builder.agent import Agent
@@ -46,6 +46,7 @@ def create_app(
     agent: Agent,
     settings: WebSettings | None = None,
     builder: Mapping[str, Any] | None = None,
+    on_ready: Callable[[], None] | None = None,
 ) -> FastAPI:
     """Return the chatbot as an ASGI application. It closes the sessions at its end.
 
@@ -56,11 +57,14 @@ def create_app(
         settings: What is served and how much it takes at a time.
         builder: The settings of a session's builder that `sessions` was given, such as
             `model` or `max_tokens`: the window looks at sessions as they are.
+        on_ready: Called once all is loaded, before the first request.
     """
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        await apart(app.state.service.warm_up)
+        await app.state.service.warm_up()
+        if on_ready is not None:
+            on_ready()
         yield
         await sessions.aclose()
 
@@ -95,11 +99,13 @@ def _add_facts(app: FastAPI) -> None:
         """Say who you are, and what is served."""
         return _me(service, user)
 
+    @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz", tags=["service"])
     async def read_health() -> dict[str, str]:
         """Say that the process answers."""
         return {"status": "ok"}
 
+    @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", tags=["service"])
     async def read_readiness(service: Asked) -> dict[str, str]:
         """Say that the store answers as well; 503 where it does not."""

@@ -15,6 +15,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 __all__ = ["Metrics"]
 
 _SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+_OWN_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 _TOKENS = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000)
 
 
@@ -37,6 +38,12 @@ class Metrics:
             "context_builder_turn_seconds",
             "From a message to the end of its turn, the model's time included.",
             buckets=_SECONDS,
+            registry=own,
+        )
+        self.own_seconds = Histogram(
+            "context_builder_own_seconds",
+            "What a turn took beside the model's and the tools' time.",
+            buckets=_OWN_SECONDS,
             registry=own,
         )
         self.request_tokens = Histogram(

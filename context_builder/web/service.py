@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from context_builder.agent import Agent, OfflineModel
 from context_builder.builder import ContextBuilder
 from context_builder.sessions import SessionKey
 from context_builder.web.metrics import Metrics
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from context_builder.accounts import Accounts
-    from context_builder.agent import Agent
     from context_builder.sessions import SessionManager
     from context_builder.web.settings import WebSettings
 
@@ -53,10 +53,12 @@ class Service:
         self.metrics = Metrics()
         self.views = Views(sessions.store, target=settings.target, settings=builder)
 
-    def warm_up(self) -> None:
-        """Load what the first turn would otherwise wait for."""
+    async def warm_up(self) -> None:
+        """Load what the first turn would otherwise wait for, by a turn of nobody's."""
         ctx = ContextBuilder(**self.builder)
-        ctx.add_user_message("-")
+        agent = Agent(OfflineModel(), tools=self.agent.tools, prepare_summaries=False)
+        async for _ in agent.astream(ctx, "-"):
+            pass
         ctx.explain(self.settings.target)
 
     def sessions_of(self, user: str) -> SessionManager:
@@ -86,7 +88,7 @@ async def apart(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:  # not awaiting: no thread for it
     """Return the service that a request came to."""
     service: Service = request.app.state.service
     return service

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 from context_builder.accounts import Account, Accounts, AccountsFile
 from context_builder.agent import Agent, OfflineModel
 from context_builder.agent.drivers import driver_for
+from context_builder.agent.named_tools import tools_named
 from context_builder.sessions import SessionManager
 from context_builder.summarizers import OpenAISummarizer
 from context_builder.web.app import create_app
 from context_builder.web.settings import WebSettings
-from context_builder.web.tools import tools_named
+from context_builder.web.tools import BUILT_IN
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -54,6 +56,7 @@ def app_of(settings: WebSettings) -> FastAPI:
     builder = builder_settings(settings)
     sessions = SessionManager(
         store=settings.store,
+        max_awake=settings.max_awake,
         wait_seconds=settings.wait_seconds,
         summarizer=_summarizer(settings.summary_model),
         **builder,
@@ -64,7 +67,7 @@ def app_of(settings: WebSettings) -> FastAPI:
     agent = Agent(
         client,
         target=settings.target,
-        tools=tools_named(settings.tools),
+        tools=BUILT_IN if settings.tools is None else tools_named(settings.tools),
         max_rounds=settings.max_rounds,
     )
     more = Accounts(Account(*account) for account in settings.accounts)
@@ -75,7 +78,17 @@ def app_of(settings: WebSettings) -> FastAPI:
         agent=agent,
         settings=settings,
         builder=builder,
+        on_ready=_settle,
     )
+
+
+def _settle() -> None:
+    """Have the garbage collector pass over what was loaded, which stays anyway.
+
+    Looking at all of it would hold up every turn for a tenth of a second now and then.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _summarizer(model: str | None) -> OpenAISummarizer | None:

@@ -52,6 +52,9 @@ class WebSettings(BaseModel):
     """Whether the local scripted model answers; the page says so."""
     offline_delay_seconds: float = Field(default=0.02, ge=0)
     """How long it takes for each piece of an answer."""
+    max_awake: int = Field(default=256, gt=0)
+    """Conversations of a worker that stay ready between their turns; of the others the
+    next turn begins with their waking up, a few milliseconds."""
     wait_seconds: float = Field(default=3.0, ge=0)
     """How long a turn waits for another one of the same conversation."""
     turn_seconds: float = Field(default=300.0, gt=0)

@@ -41,6 +41,8 @@ __all__ = ["Turn"]
 
 _WAITING = 256
 """Events that wait for a slow listener; the turn then waits as well."""
+_STILL_THERE = b": still there\n\n"
+"""A comment, which listeners pass over."""
 _NAMES = {
     TextDelta: "text",
     ReasoningDelta: "reasoning",
@@ -82,7 +84,9 @@ class Turn:
         self._text = text
         self._metrics = metrics
         self._turn_seconds = turn_seconds
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue(_WAITING)
+        self._waited_seconds: float | None = None
+        """How long the model and the tools took, in a turn that came to its end."""
+        self._events: asyncio.Queue[Event | bytes | None] = asyncio.Queue(_WAITING)
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run())
 
@@ -102,19 +106,13 @@ class Turn:
 
     async def stream(self, *, keep_alive_seconds: float) -> AsyncIterator[bytes]:
         """Yield the events as bytes; who stops listening stops the turn."""
+        # One clock for the turn: a timeout for each event costs more than the event.
+        alive = asyncio.create_task(self._stay_alive(keep_alive_seconds))
         try:
-            while True:
-                try:
-                    event = await asyncio.wait_for(
-                        self._events.get(), keep_alive_seconds
-                    )
-                except TimeoutError:
-                    yield b": still there\n\n"
-                    continue
-                if event is None:
-                    return
-                yield event.encode()
+            while (event := await self._events.get()) is not None:
+                yield event if isinstance(event, bytes) else event.encode()
         finally:
+            alive.cancel()
             await self.stop()
 
     async def stop(self) -> None:
@@ -126,6 +124,13 @@ class Turn:
                 await asyncio.shield(stopping)
 
     # --- inside -----------------------------------------------------------------------
+
+    async def _stay_alive(self, seconds: float) -> None:
+        """Give a sign of life every so often, so that nobody takes us for gone."""
+        while True:
+            await asyncio.sleep(seconds)
+            if self._events.empty():
+                self._events.put_nowait(_STILL_THERE)
 
     async def _run(self) -> None:
         started = time.perf_counter()
@@ -141,8 +146,11 @@ class Turn:
                 self._opened.cancel()
             self._metrics.running.dec()
             if outcome != "not_opened":
+                seconds = time.perf_counter() - started
                 self._metrics.turns.labels(outcome).inc()
-                self._metrics.turn_seconds.observe(time.perf_counter() - started)
+                self._metrics.turn_seconds.observe(seconds)
+                if self._waited_seconds is not None:
+                    self._metrics.own_seconds.observe(seconds - self._waited_seconds)
         await self._events.put(None)
 
     async def _answer(self) -> str:
@@ -166,6 +174,7 @@ class Turn:
         if finished is None:
             return "failed"
         result = finished.result
+        self._waited_seconds = result.waited_seconds
         await self._events.put(
             Event(
                 "finished",

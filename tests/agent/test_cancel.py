@@ -4,11 +4,11 @@ import asyncio
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_builder import ContextBuilder
+from context_builder import ContextBuilder, SessionManager
 from context_builder.agent import (
     Agent,
     OfflineModel,
@@ -19,6 +19,7 @@ from context_builder.agent import (
 )
 from context_builder.agent.offline import OfflineReply, Wanted
 from context_builder.render import validate
+from context_builder.testing import WordCounter
 from tests.agent.vendors import MODELS, TARGETS, Says, ScriptedServer, aclient, aclose
 
 if TYPE_CHECKING:
@@ -222,3 +223,50 @@ class _BlockingOnly:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+@tool
+async def awaited(text: str) -> str:
+    """Say it again, later."""
+    await asyncio.sleep(0)
+    return text
+
+
+@tool
+def blocking(text: str) -> str:
+    """Say it again, in a thread."""
+    return text
+
+
+async def test_a_turn_may_be_cancelled_wherever_it_waits() -> None:
+    """At any step of the event loop: nothing is left running, the session is whole."""
+    agent = Agent(OfflineModel(), tools=[awaited, blocking])
+    asked = "use awaited for tea and use blocking for milk"
+
+    async def turn(manager: SessionManager) -> None:
+        async with manager.open("s") as ctx:
+            async for _ in agent.astream(ctx, asked):
+                pass
+
+    kept = set()
+    named: dict[str, Any] = {
+        "model": OfflineModel.name,
+        "counter": WordCounter(),
+        "max_tokens": 999,
+    }
+    for steps in range(0, 1_000, 4):
+        async with SessionManager(**named) as manager:
+            running = asyncio.create_task(turn(manager))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            is_over = running.done()
+            running.cancel()
+            await asyncio.wait([running])
+            assert asyncio.all_tasks() == {asyncio.current_task()} or is_over
+            async with manager.open("s") as ctx:
+                kept.add(len(ctx.items))
+                ctx.add_user_message("And now?")
+                assert validate(ctx.request("openai"), "openai") == []
+        if is_over:
+            break
+    assert kept >= {0, 1, 2, 5}  # from before the message to the whole turn

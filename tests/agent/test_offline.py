@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from context_builder import ContextBuilder
-from context_builder.agent import Agent, OfflineModel
+from context_builder.agent import (
+    Agent,
+    OfflineModel,
+    TurnFinished,
+    TurnResult,
+    tool,
+)
 from context_builder.agent.offline import OfflineReply, Wanted
 from context_builder.agent.offline.answering import reply_to
 from context_builder.agent.offline.calling import wanted_rounds
@@ -232,3 +240,59 @@ def test_it_bills_what_the_library_counts_and_caches_what_it_has_seen() -> None:
     assert 0.8 < second.cached_tokens / second.input_tokens < 1
     other = ContextBuilder(model="gpt-4o", system_prompt="You are kind. " * 50)
     assert agent.run(other, "Hello.").usage.cached_tokens == 0
+
+
+class Clock:
+    """Time that goes on only where somebody sleeps."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        """Return the time, in seconds."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Let so much time go by."""
+        self.now += seconds
+
+
+def test_the_pace_is_the_models_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who is slow to take a piece does not put off those that follow."""
+    clock = Clock()
+    monkeypatch.setattr("context_builder.agent.offline.model.time", clock)
+    for listening_seconds, whole_seconds in ((0.0, 16.0), (1.5, 17.5), (3.0, 26.0)):
+        model = OfflineModel(["x" * 24 * 6], delay_seconds=2.0)
+        began = clock.now
+        for _ in model.chat.completions.create(
+            model="offline", messages=[{"role": "user", "content": "hi"}], stream=True
+        ):
+            clock.sleep(listening_seconds)
+        assert clock.now - began == whole_seconds
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_a_turn_says_how_long_others_took(streams: bool) -> None:
+    """The model's time, and the tools', which is not the builder's."""
+
+    @tool
+    def slow(text: str) -> str:
+        """Take a while."""
+        time.sleep(0.05)
+        return text
+
+    ctx = ContextBuilder(model=OfflineModel.name, max_tokens=4_000)
+    agent = Agent(OfflineModel(delay_seconds=0.01), tools=[slow])
+    if streams:
+        events = [event async for event in agent.astream(ctx, "use slow for tea")]
+        assert isinstance(events[-1], TurnFinished)
+        result = events[-1].result
+    else:
+        result = await agent.arun(ctx, "use slow for tea")
+    assert result.tool_calls == 1
+    assert 0.06 <= result.waited_seconds < result.duration_seconds
+    assert TurnResult(**{**vars_of(result), "waited_seconds": 9.0}) == result
+
+
+def vars_of(result: TurnResult) -> dict[str, Any]:
+    """Return what a result says, by its names."""
+    return {field.name: getattr(result, field.name) for field in fields(result)}

@@ -135,3 +135,19 @@ async def test_the_page_needs_nothing_from_elsewhere() -> None:
         for word in ("innerHTML", "outerHTML", "insertAdjacent", "document.write"):
             assert word not in text, name
         assert not re.search(r"\beval\(|new Function|<script>|\son\w+=\"", text), name
+
+
+async def test_another_site_gets_no_leave() -> None:
+    """No CORS header to any origin, and no cookie that a browser would send along."""
+    one = site()
+    async with client_of(one) as ada:
+        origin = {"Origin": "https://elsewhere.example"}
+        asks = {**origin, "Access-Control-Request-Method": "POST"}
+        for answer in (
+            await ada.http.options("/api/sessions", headers=asks),
+            await ada.http.get("/api/me", headers=origin),
+            await ada.http.get("/", headers=origin),
+        ):
+            names = {name.lower() for name in answer.headers}
+            assert not any(name.startswith("access-control-") for name in names)
+            assert "set-cookie" not in names

@@ -245,3 +245,51 @@ def test_the_page_works_from_a_file(tmp_path: Path) -> None:
         assert one.locator("main img, main script, main b").count() == 0
         browser.close()
     assert complaints == []
+
+
+# --- Can it be read
+
+
+def palette() -> dict[str, tuple[str, str]]:
+    """Return the colours of all pages by name, each in light and in dark."""
+    found = re.findall(
+        r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", static_file("view.css")
+    )
+    return {name: (light, dark) for name, light, dark in found}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG 2 defines it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, from 1 to 21."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_everything_stands_out(theme: int) -> None:
+    """Words by WCAG's level AA on each of the grounds, bars and borders as it asks."""
+    colours = {name: both[theme] for name, both in palette().items()}
+    words = ("ink", "quiet", "strong", "bad", "good", "results")
+    for name in words:
+        for ground in ("ground", "sheet", "code"):
+            assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground)
+    assert contrast(colours["on-strong"], colours["strong"]) >= 4.5
+    for bar in ("system", "latest", "results", "history", "background"):
+        assert contrast(colours[bar], colours["sheet"]) >= 3, bar
+
+
+def test_no_colour_is_written_beside_the_palette() -> None:
+    """So that light and dark are both thought of."""
+    own = Path(context_builder.web.__file__).parent / "static" / "page.css"
+    for text in (static_file("view.css"), own.read_text("utf-8")):
+        rest = re.sub(r"--[\w-]+: light-dark\(.*;", "", text)
+        assert not re.findall(r"#[0-9a-f]{3,8}\b|\brgba?\(", rest)

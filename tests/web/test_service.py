@@ -306,6 +306,7 @@ async def test_what_is_counted_names_nobody() -> None:
     assert 'context_builder_tool_calls_total{outcome="done"} 1.0' in text
     assert 'context_builder_tool_calls_total{outcome="failed"} 1.0' in text
     assert "context_builder_request_tokens_count 2.0" in text
+    assert "context_builder_own_seconds_count 1.0" in text
     assert "context_builder_running_turns 0.0" in text
     billed = sum(
         one.model._till.bill(r, "")["prompt_tokens"] for r in one.model.requests
@@ -329,6 +330,8 @@ async def test_it_says_when_the_store_is_gone(monkeypatch: pytest.MonkeyPatch) -
 
         monkeypatch.setattr(MemoryStore, "sessions", refuse)
         assert (await ada.http.get("/healthz")).status_code == 200
+        assert (await ada.http.head("/healthz")).status_code == 200  # as probes ask
+        assert (await ada.http.head("/readyz")).status_code == 503
         for path in ("/readyz", "/api/sessions"):
             answer = await ada.http.get(path)
             assert answer.status_code == 503

@@ -174,6 +174,9 @@ async def test_several_workers_serve_one_conversation(tmp_path: Path) -> None:
         (("--offline", "--store", "nowhere:"), {}, "a store is"),
         (("--offline", "--store", "memory:", "--workers", "2"), {}, "one worker"),
         (("--model", "no-such"), {"OPENAI_API_KEY": "x"}, "--context-window"),
+        (("--offline", "--tools", "no.such:X"), {}, "module:name"),
+        (("--to", "nosuch", "--model", "m"), {"OPENAI_API_KEY": "x"}, "no driver for"),
+        (("--to", "groq", "--model", "m"), {"OPENAI_API_KEY": "x"}, "GROQ_API_KEY"),
         (("--offline", "--host", "0.0.0.0"), {}, "users add"),  # noqa: S104
         (("--offline", "--summary-model", "gpt-4o-mini"), {}, "OPENAI_API_KEY"),
         (("--offline",), {"CONTEXT_BUILDER_TOKENS": "ada=hunter2"}, "users add"),

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from context_builder.agent.named_tools import tools_named
 from context_builder.errors import InvalidItemError
 from context_builder.web import WebSettings
-from context_builder.web.tools import BUILT_IN, tools_named
+from context_builder.web.tools import BUILT_IN
 
-calculate, current_time = BUILT_IN
+calculator, clock = BUILT_IN
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ calculate, current_time = BUILT_IN
 )
 def test_arithmetic_is_worked_out(expression: str, value: str) -> None:
     """With the usual order of operations."""
-    assert calculate(expression) == value
+    assert calculator(expression) == value
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_arithmetic_is_worked_out(expression: str, value: str) -> None:
         "1 if 1 else 2",
         "1 < 2",
         "1 and 2",
-        "2 ** 2000",
+        "2 ** 5000",
         "9 ** 999 ** 9",
         "1 / 0",
         "1" * 201,
@@ -51,17 +52,17 @@ def test_arithmetic_is_worked_out(expression: str, value: str) -> None:
 )
 def test_nothing_but_arithmetic_is_worked_out(expression: str) -> None:
     """No name, no attribute, no call, nothing that takes for ever: an error instead."""
-    with pytest.raises((ValueError, SyntaxError, ArithmeticError)):
-        calculate(expression)
+    with pytest.raises(ValueError, match=r"expression|result|understood|characters"):
+        calculator(expression)
 
 
 def test_the_time_is_told_for_a_zone() -> None:
     """Of one that is known; another is refused by its name."""
-    assert datetime.fromisoformat(current_time("Asia/Shanghai")).utcoffset() is not None
-    assert current_time().endswith("+00:00")
+    assert datetime.fromisoformat(clock("Asia/Shanghai")).utcoffset() is not None
+    assert clock().endswith("+00:00")
     for nowhere in ("Nowhere/Town", "../../etc/passwd", ""):
         with pytest.raises(ValueError, match="time zone"):
-            current_time(nowhere)
+            clock(nowhere)
 
 
 def test_tools_are_named_by_module_and_list() -> None:

@@ -41,7 +41,8 @@ class OfflineModel:
     Args:
         script: What to answer first, in order: texts, `OfflineReply` values, or errors
             to raise. After that it answers by itself.
-        delay_seconds: How long it takes for each piece of an answer.
+        delay_seconds: How long it takes for each piece of an answer. The pace is its
+            own: who is slow to take a piece does not put off those that follow.
         tells_wishes: Say in each answer which wishes of the user it keeps to; it keeps
             to them in any case.
     """
@@ -128,18 +129,17 @@ class _Completions:
             ChatCompletionChunk,
         )
 
+        asked_at = time.monotonic()
         if stream:
-            pieces = self._model.pieces(request)
-            return (
-                ChatCompletionChunk.model_validate(one) for one in self._slow(pieces)
-            )
+            pieces = self._slow(self._model.pieces(request), asked_at)
+            return (ChatCompletionChunk.model_validate(one) for one in pieces)
         answer = ChatCompletion.model_validate(self._model.answer(request))
-        time.sleep(self._model.delay_seconds)
+        time.sleep(_left(asked_at + self._model.delay_seconds))
         return answer
 
-    def _slow(self, pieces: Iterator[Json]) -> Iterator[Json]:
-        for piece in pieces:
-            time.sleep(self._model.delay_seconds)
+    def _slow(self, pieces: Iterator[Json], asked_at: float) -> Iterator[Json]:
+        for number, piece in enumerate(pieces, 1):
+            time.sleep(_left(asked_at + number * self._model.delay_seconds))
             yield piece
 
 
@@ -153,20 +153,26 @@ class _AsyncCompletions:
         """Answer, as `openai.AsyncOpenAI().chat.completions.create`."""
         from openai.types.chat import ChatCompletion  # noqa: PLC0415  as above
 
+        asked_at = time.monotonic()
         if stream:
-            return self._streamed(self._model.pieces(request))
+            return self._streamed(self._model.pieces(request), asked_at)
         answer = ChatCompletion.model_validate(self._model.answer(request))
-        await asyncio.sleep(self._model.delay_seconds)
+        await asyncio.sleep(_left(asked_at + self._model.delay_seconds))
         return answer
 
     async def _streamed(
-        self, pieces: Iterator[Json]
+        self, pieces: Iterator[Json], asked_at: float
     ) -> AsyncIterator[ChatCompletionChunk]:
         from openai.types.chat import ChatCompletionChunk  # noqa: PLC0415  as above
 
-        for piece in pieces:
-            await asyncio.sleep(self._model.delay_seconds)
+        for number, piece in enumerate(pieces, 1):
+            await asyncio.sleep(_left(asked_at + number * self._model.delay_seconds))
             yield ChatCompletionChunk.model_validate(piece)
+
+
+def _left(due: float) -> float:
+    """Return how long it is until a moment of the monotonic clock."""
+    return max(0.0, due - time.monotonic())
 
 
 # --- in OpenAI's form -----------------------------------------------------------------

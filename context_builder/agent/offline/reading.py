@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -85,6 +86,7 @@ def sentences_of(text: str) -> list[str]:
     return [piece for piece in found if len(piece) >= _LEAST_CHARS]
 
 
+@functools.lru_cache(maxsize=4_096)  # it reads the same context at every turn
 def words_of(text: str) -> frozenset[str]:
     """Return the words that say something; Chinese as pairs of characters."""
     found: set[str] = set()

@@ -32,6 +32,7 @@ from context_builder.cli.chat.vendors import (
     NoKeyError,
     chosen,
     keys_to_set,
+    summarizer_for,
     without_secrets,
 )
 from context_builder.cli.errors import (
@@ -95,6 +96,13 @@ def chat(
         int | None,
         typer.Option(min=1, help="The model's window, where it is not known."),
     ] = None,
+    summary_model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model that writes summaries, of the vendor that is spoken to; "
+            "where that is not OpenAI's interface, at OPENAI_BASE_URL or OpenAI's.",
+        ),
+    ] = None,
     tools: Annotated[
         bool,
         typer.Option(
@@ -119,6 +127,9 @@ def chat(
             tools=tuple(demo_tools(default_path().with_name("notes.txt")))
             if tools
             else (),
+            summarizer=None
+            if summary_model is None
+            else summarizer_for(summary_model, who),
         )
         code = _run(_talk(store, who, session, options, is_resumed=resume))
     if code:

@@ -27,6 +27,7 @@ from context_builder.items import ContextItem
 from context_builder.report import Report
 from context_builder.report.item import ItemOutcome
 from context_builder.sessions import Session, SessionInfo, SessionManager
+from context_builder.summarizers import AnySummarizer
 
 __all__ = [
     "NAMESPACE",
@@ -65,6 +66,8 @@ class Options:
     context_window: int | None = None
     """Of the model that the run began with."""
     tools: tuple[Tool, ...] = ()
+    summarizer: AnySummarizer | None = None
+    """Who writes summaries; None: a digest tells of what left."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -341,6 +344,7 @@ class Conversation:
             "model": who.model,
             "max_tokens": max_tokens,
             "context_window": window if who.model == self._first_model else None,
+            "summarizer": self._options.summarizer,
         }
 
     def _managed(self, store: Any, who: Answerer) -> SessionManager:

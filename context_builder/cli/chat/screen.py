@@ -1,41 +1,18 @@
-"""What is shown: answers and results on standard output, remarks beside them.
-
-A model's words and a tool's results are data: what would move the cursor or colour the
-terminal is shown as what it is.
-"""
+"""What is shown: answers and results on standard output, remarks beside them."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-import unicodedata
 from collections.abc import Sequence
 
 from rich.console import Console
 
 from context_builder.cli.chat.vendors import without_secrets
+from context_builder.cli.terminal import shown
 
-__all__ = ["Screen", "in_columns", "one_line", "shown"]
-
-_TURNS_WRITING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Change the direction of what follows: a text could look like another one."""
-_HIDDEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
-
-
-def shown(text: str) -> str:
-    """Return a text as it may be written to a terminal."""
-    return "".join(map(_char, text))
-
-
-def _char(char: str) -> str:
-    if char in "\n\t" or char.isalnum():
-        return char
-    if char == "\r":
-        return ""
-    if char in _TURNS_WRITING or unicodedata.category(char) in _HIDDEN:
-        return ascii(char)[1:-1]
-    return char
+__all__ = ["Screen", "in_columns", "one_line"]
 
 
 def one_line(text: str, most_chars: int) -> str:

@@ -19,6 +19,7 @@ from context_builder.cli.errors import InputError
 from context_builder.inspector import EXAMPLES
 from context_builder.limits import provider_of
 from context_builder.render import adapter_for
+from context_builder.summarizers import OpenAISummarizer
 
 __all__ = [
     "HERE",
@@ -31,6 +32,8 @@ __all__ = [
     "close_client",
     "keys_to_set",
     "open_client",
+    "speak_to",
+    "summarizer_for",
     "target_for",
     "without_secrets",
 ]
@@ -222,13 +225,7 @@ async def close_client(who: Answerer, client: Any) -> None:
 @contextlib.contextmanager
 def _surroundings(vendor: Vendor, base_url: str | None) -> Iterator[None]:
     """Have the environment say what this vendor's client shall read, for a moment."""
-    wanted: dict[str, str | None] = {}
-    if vendor.url is not None:  # what is OpenAI's is not shown to others
-        wanted |= dict.fromkeys(n for n in os.environ if n.startswith("OPENAI_"))
-    if vendor.url is not None or vendor.key is None:
-        wanted[vendor.sdk_key] = vendor.key or _NO_KEY
-    if url := base_url or vendor.url:
-        wanted[vendor.sdk_url] = url
+    wanted = _read_by_its_client(vendor, base_url)
     before = {name: os.environ.get(name) for name in wanted}
     _set(wanted)
     try:
@@ -237,12 +234,72 @@ def _surroundings(vendor: Vendor, base_url: str | None) -> Iterator[None]:
         _set(before)
 
 
+def speak_to(target: str, base_url: str | None, here: str) -> None:
+    """Have the environment say where a vendor is, and its key, from now on.
+
+    That is for processes which make clients of this one vendor. What is OpenAI's is not
+    shown to others.
+
+    Args:
+        target: The vendor.
+        base_url: Another address of its interface; no key is needed there.
+        here: The command that an error speaks of.
+
+    Raises:
+        InputError: If there is no such vendor, or no key for it.
+    """
+    vendor = VENDORS.get(target)
+    if vendor is None:
+        raise InputError(
+            here, f"{target!r} is not known; known are {', '.join(VENDORS)}"
+        )
+    if vendor.key is None and not base_url:
+        raise InputError(
+            here,
+            f"set {' or '.join(vendor.keys)} to speak to {target}, or use --offline "
+            "for a local scripted model that needs no key",
+        )
+    _set(_read_by_its_client(vendor, base_url))
+
+
+def _read_by_its_client(vendor: Vendor, base_url: str | None) -> dict[str, str | None]:
+    """Return what the variables have to be that this vendor's client reads."""
+    wanted: dict[str, str | None] = {}
+    if vendor.url is not None:  # what is OpenAI's is not shown to others
+        wanted |= dict.fromkeys(n for n in os.environ if n.startswith("OPENAI_"))
+    if vendor.url is not None or vendor.key is None:
+        wanted[vendor.sdk_key] = vendor.key or _NO_KEY
+    if url := base_url or vendor.url:
+        wanted[vendor.sdk_url] = url
+    return wanted
+
+
 def _set(variables: Mapping[str, str | None]) -> None:
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+def summarizer_for(model: str, who: Answerer) -> OpenAISummarizer:
+    """Return who writes summaries: a model of the vendor that is spoken to.
+
+    Of a vendor that does not speak OpenAI's interface, and of the local model, it is
+    OpenAI that is asked, or who is at its variable.
+
+    Raises:
+        InputError: If no key is set.
+    """
+    vendor = _OPENAI if who.is_offline else VENDORS[who.target]
+    if vendor.sdk_url != _OPENAI.sdk_url:
+        vendor = _OPENAI
+    is_same = not who.is_offline and vendor is VENDORS[who.target]
+    base_url = (who.base_url if is_same else None) or vendor.url
+    key = vendor.key or (_NO_KEY if base_url else None)
+    if key is None:
+        raise InputError(HERE, f"set {' or '.join(vendor.keys)} for --summary-model")
+    return OpenAISummarizer(model=model, base_url=base_url, api_key=key)
 
 
 # --- secrets --------------------------------------------------------------------------
