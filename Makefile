@@ -12,7 +12,7 @@ CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types imports check prove fuzz bench bench-peers profile docs package clean
+.PHONY: help setup demo test lint types imports check prove fuzz mutate bench bench-peers profile docs package clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -71,6 +71,11 @@ fuzz: $(STAMP) ## look for input that crashes, guided by coverage; SECONDS=60 ea
 	@$(PY) -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --group fuzz
 	@$(PY) -m fuzz --seconds $(SECONDS) $(ARGS)
+
+mutate: $(STAMP) ## put faults into decide/ and render/; who notices? ARGS="--sample 300"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-warn-script-location \
+	  --constraint constraints.txt --group mutate
+	@HYPOTHESIS_PROFILE=mutants $(PY) -m benchmarks.mutants $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks; ARGS=--quick for a short run
 	@set -e; for name in $(basename $(notdir $(wildcard benchmarks/bench_*.py))); do \

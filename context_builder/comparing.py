@@ -11,7 +11,7 @@ from context_builder.collect.plain import need_list, wrong
 from context_builder.render.prefix import PrefixDiff
 
 if TYPE_CHECKING:
-    from context_builder.render import Rendering
+    from context_builder.render import KeptRendering
 
 __all__ = ["RequestDiff", "messages_field", "messages_of", "side_by_side"]
 
@@ -102,7 +102,7 @@ def messages_of(previous: object) -> list[Any] | None:
 
 
 def side_by_side(
-    previous: Mapping[str, Any] | list[Any], present: Rendering
+    previous: Mapping[str, Any] | list[Any], present: KeptRendering
 ) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return two requests that can be compared: both whole, or both of messages."""
     messages = messages_of(previous)
@@ -113,7 +113,7 @@ def side_by_side(
     return {field: messages}, {field: present.messages}
 
 
-def messages_field(rendering: Rendering) -> str:
+def messages_field(rendering: KeptRendering) -> str:
     """Return the name under which a vendor's request has its messages."""
     request = rendering.request
     names = (name for name, value in request.items() if value == rendering.messages)

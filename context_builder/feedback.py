@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from context_builder.collect import Usage, read_response
+from context_builder.collect import Usage, read_usage
 from context_builder.collect.plain import need_text, need_tokens
 from context_builder.engine import Engine
 from context_builder.errors import InvalidItemError
@@ -36,8 +36,8 @@ class Feedback(Engine):
         `add_response` does this by itself; the same bill once more changes nothing.
 
         Args:
-            usage: The answer, its `Usage`, or the number of input tokens that were
-                billed, cached ones included.
+            usage: The answer, what it says of usage (`answer.usage`), or the number
+                of input tokens that were billed, cached ones included.
             target: The vendor that was asked; None: the one that was built for last.
             model: The model that was asked; None: the one that was built for last.
 
@@ -109,7 +109,7 @@ def _billed(usage: object) -> object:
     """Return the input tokens that an answer or its usage names."""
     if isinstance(usage, int):
         return usage
-    found = usage if isinstance(usage, Usage) else read_response(usage).usage
+    found = usage if isinstance(usage, Usage) else read_usage(usage)
     return None if found is None else found.input_tokens
 
 

@@ -150,15 +150,6 @@ class Hooked(Engine):
             ]
             state.told[asked.key] = max(told, asked.position)
         for compaction in news:
-            self._event(
-                "context_compacted",
-                target=compaction.target,
-                model=compaction.model,
-                revision=compaction.revision,
-                tokens_before=compaction.tokens_before,
-                tokens_after=compaction.tokens_after,
-                items=len(compaction.moved),
-            )
             for hook in state.hooks.on_compaction:
                 self._call("on_compaction", hook, compaction)
 

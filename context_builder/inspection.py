@@ -6,6 +6,7 @@ Nothing here enters the log, and no request comes out otherwise for it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,7 +24,7 @@ from context_builder.errors import (
     InvalidItemError,
 )
 from context_builder.hooked import Hooked
-from context_builder.render import Rendering
+from context_builder.render import KeptRendering
 from context_builder.render.prefix import compare_requests
 from context_builder.report import Report
 from context_builder.report.item import ItemOutcome
@@ -35,13 +36,15 @@ if TYPE_CHECKING:
 __all__ = ["Inspecting"]
 
 _MOST_TRIED = 3
+_ITEM = re.compile(r"[is][1-9][0-9]{0,17}")
+"""The id of an item or of a summary."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Former:
     """A request as it was, and what was told of it."""
 
-    rendering: Rendering
+    rendering: KeptRendering
     report: Report
 
 
@@ -78,6 +81,9 @@ class Inspecting(Hooked):
     ) -> Report | ItemOutcome:
         """Return what became of every item in the request, and why; or of one item.
 
+        `explain("i7")` is `explain(item_id="i7")`: no vendor has such a name. For who
+        checks types, it is the latter that returns an `ItemOutcome`.
+
         Args:
             target: The vendor, such as `"openai"`.
             item_id: Only this item, with the place where it stands now.
@@ -90,6 +96,8 @@ class Inspecting(Hooked):
             AdapterError: As `build`.
             UnknownModelError: As `build`.
         """
+        if item_id is None and _ITEM.fullmatch(str(target)):
+            target, item_id = "openai", target
         with self._lock:
             if item_id is not None:
                 self._log.find(item_id)
@@ -214,7 +222,10 @@ class Inspecting(Hooked):
         raise InvalidItemError(message, field="previous")
 
     def _found_again(
-        self, previous: Mapping[str, Any] | list[Any], present: Rendering, target: str
+        self,
+        previous: Mapping[str, Any] | list[Any],
+        present: KeptRendering,
+        target: str,
     ) -> Former | None:
         """Return an earlier request with all that is known of it; None: not found.
 
@@ -250,7 +261,9 @@ class Inspecting(Hooked):
             self._hook_state.built.append((asked.key, *built))
 
 
-def _messages(previous: Mapping[str, Any] | list[Any], present: Rendering) -> list[Any]:
+def _messages(
+    previous: Mapping[str, Any] | list[Any], present: KeptRendering
+) -> list[Any]:
     """Return the messages of an earlier request of the same vendor."""
     messages = messages_of(previous)
     if messages is None and isinstance(previous, Mapping):
@@ -261,7 +274,7 @@ def _messages(previous: Mapping[str, Any] | list[Any], present: Rendering) -> li
 def _difference(
     previous: Mapping[str, Any] | list[Any] | Report,
     former: Former | None,
-    present: Rendering,
+    present: KeptRendering,
     now: Report,
 ) -> RequestDiff:
     if isinstance(previous, Report):

@@ -39,6 +39,8 @@ CONFIGURABLE = (
     *NAMED_OPTIONS,
     "summarizer",
     "summary_policy",
+    "embedder",
+    "embedding_policy",
     "hooks",
 )
 """What can be changed in a session, by the names of its arguments."""

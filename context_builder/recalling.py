@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from context_builder.decide.archive import Archive
+from context_builder.decide.meaning import by_words_and_meaning
 from context_builder.decide.shorten import shorten_text
 from context_builder.decide.terms import terms
 from context_builder.entries import (
@@ -28,6 +29,7 @@ from context_builder.render.frames import frame
 
 if TYPE_CHECKING:
     from context_builder.collect import SessionLog
+    from context_builder.decide.archive import Passage
     from context_builder.items import LogEntry
 
 __all__ = [
@@ -83,12 +85,29 @@ class SessionIndex:
         """The tool of each call, the newest of an id: vendors reuse ids."""
         self._users: set[float] = set()
 
-    def search(self, log: SessionLog, query: str, *, handle: str | None) -> list[Hit]:
-        """Return the pieces that match, best first; of one item if it is named."""
-        self._catch_up(log)
+    def search(
+        self,
+        log: SessionLog,
+        query: str,
+        *,
+        handle: str | None,
+        meant: Sequence[tuple[float, int]] = (),
+    ) -> list[Hit]:
+        """Return the pieces that match, best first; of one item if it is named.
+
+        Args:
+            log: The session's.
+            query: Words.
+            handle: The item's id.
+            meant: What an embedder found: (cosine, number of a passage), best first.
+        """
+        self.archive_of(log)
         found = self._archive.search(query, users=self._users, live=())
         hits: list[Hit] = []
         least = found.ranked[0][0] * _LEAST_SHARE_OF_BEST if found.ranked else 0.0
+        if meant:
+            found = by_words_and_meaning(found, meant, 0.0)
+            least = found.least or 0.0
         for rank, number in found.ranked:
             if len(hits) >= _MOST_LOOKED_AT or (handle is None and rank < least):
                 break
@@ -115,6 +134,16 @@ class SessionIndex:
                 found.append((-len(same), -number, hit))
         found.sort(key=lambda one: one[:2])
         return [hit for _, _, hit in found[:_MOST_LOOKED_AT]]
+
+    def text_of(self, passage: Passage) -> str | None:
+        """Return the text of a passage; None: it was taken back."""
+        item = self._known.get(_name(passage.unit_id))
+        return None if item is None else item_text(item)[passage.start : passage.end]
+
+    def archive_of(self, log: SessionLog) -> Archive:
+        """Return the index over all that a log holds by now."""
+        self._catch_up(log)
+        return self._archive
 
     def _catch_up(self, log: SessionLog) -> None:
         for entry in log.since(self._position):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from context_builder.collect.plain import need_list, need_tokens, wrong
@@ -23,6 +24,8 @@ from context_builder.recalling import (
 from context_builder.render.frames import frame
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from context_builder.items import ContextItem
 
 __all__ = ["RECALL_TOKENS", "Recollecting"]
@@ -30,6 +33,8 @@ __all__ = ["RECALL_TOKENS", "Recollecting"]
 RECALL_TOKENS = 1_000
 """What is recalled at a time, if nobody says otherwise."""
 _LINES = 2
+_WHOLE_SESSION = "the whole session"
+"""Whose passages a search looks through."""
 
 
 class Recollecting(Inspecting):
@@ -68,6 +73,7 @@ class Recollecting(Inspecting):
             message = f"max_tokens must be at least {LEAST_TOKENS}"
             raise InvalidItemError(message, field="max_tokens", value=max_tokens)
         shown = self._shown_excerpts(target, model) if skip_shown else ()
+        meant = self._meant(query) if isinstance(query, str) and not lines else ()
         with self._lock:
             count = self._target(target, model, None).count_text
             if query is not None and lines is None:
@@ -75,7 +81,9 @@ class Recollecting(Inspecting):
                     self._item_of(handle)
                 if not isinstance(query, str):
                     raise wrong(query, "query", "text")
-                hits = self._index().search(self._log, query, handle=handle)
+                hits = self._index().search(
+                    self._log, query, handle=handle, meant=meant
+                )
                 return found_text(hits, max_tokens, count, shown=shown)
             item = self._item_of(handle)
         _check_lines(lines, item)
@@ -84,6 +92,25 @@ class Recollecting(Inspecting):
         if said and all(any(s.covers(one) for s in shown) for one in said):
             return frame(RECALLED, ALL_SHOWN)
         return text
+
+    def _meant(self, query: str) -> Sequence[tuple[float, int]]:
+        """Return what an embedder finds; nothing where there is none, or it fails."""
+        desk = self._embeddings
+        if desk is None or desk.is_async_only or not query.strip():
+            return ()
+        with desk.flight() as is_ours:
+            if not is_ours:
+                return ()
+            with self._lock:
+                index = self._index()
+                archive = index.archive_of(self._log)
+                wish = desk.question(_WHOLE_SESSION, archive, index.text_of, query)
+            answer = desk.ask(wish)
+            if isinstance(answer, Exception):
+                kind = type(answer).__name__
+                self._event("embedding_failed", level=logging.WARNING, error=kind)
+            with self._lock:
+                return desk.best(_WHOLE_SESSION, answer)
 
     def _index(self) -> SessionIndex:
         if self._hook_state.index is None:

@@ -46,6 +46,15 @@ FAST = """
 from context_builder.tokens import counter_for
 assert "Quicktok" in type(counter_for("o200k_base", fast=True)).__name__
 """
+MEANING = """
+from context_builder.embeddings import LocalEmbedder
+from context_builder.embeddings.vectors import Vectors
+texts = ["I am allergic to peanuts.", "The train leaves at nine."]
+embedder, vectors = LocalEmbedder(), Vectors()
+vectors.put(texts, list(embedder.embed(texts)))
+ill, train = vectors.scores(embedder.embed(["Which foods could make me ill?"])[0])
+assert ill > train, (ill, train)
+"""
 
 EXTRAS = {
     "cli": COMMAND,
@@ -54,6 +63,7 @@ EXTRAS = {
     "postgres": "import context_builder.sessions.postgres, psycopg, psycopg_pool",
     "fast": FAST,
     "charts": "import matplotlib; from context_builder.replay import chart_png",
+    "semantic": MEANING,
     "encryption": "from context_builder.sessions import generate_key; generate_key()",
     "otel": "import context_builder.sessions.telemetry, opentelemetry.trace",
     "anthropic": "from anthropic import Anthropic; Anthropic(api_key='key')",

@@ -274,3 +274,33 @@ def test_every_page_is_in_the_index() -> None:
         assert path.name == "index.md" or f"({path.name})" in page("index.md"), (
             path.name
         )
+
+
+def _sections(name: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return text.split("\n## ")
+
+
+def _said_alike(section: str) -> dict[str, list[str]]:
+    """Return of a section what is the same in every language."""
+    blocks = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+    shown = blocks.sub("", section)
+    rows = [line for line in shown.split("\n") if line.startswith("|")]
+    return {
+        "blocks": blocks.findall(section),
+        "names": sorted(re.findall(r"`([^`\s]+)`", shown)),
+        "links": sorted(set(re.findall(r"\]\(([^)]+)\)", shown)) - _TONGUES),
+        "figures": [" ".join(re.findall(r"\d[\d,.]*\d|\d", row)) for row in rows],
+    }
+
+
+_TONGUES = {"README.md", "README.zh-CN.md"}
+
+
+def test_both_readmes_say_the_same() -> None:
+    """Section by section: examples, names, links, and the figures in tables."""
+    english, chinese = map(_sections, ("README.md", "README.zh-CN.md"))
+    assert len(english) == len(chinese)
+    for ours, theirs in zip(english, chinese, strict=True):
+        heading = ours.partition("\n")[0]
+        assert _said_alike(theirs) == _said_alike(ours), heading

@@ -68,6 +68,16 @@ def test_one_item_is_told_as_in_the_report_and_where_it_stands() -> None:
     assert json.loads(json.dumps(told.to_dict()))["handle"] == told.handle
 
 
+def test_an_item_s_id_may_be_given_alone() -> None:
+    """In place of a vendor: none has such a name. Whose name is no id is a vendor's."""
+    ctx = long_session(2)
+    assert str(ctx.explain("i1")) == str(ctx.explain(item_id="i1"))
+    with pytest.raises(InvalidItemError, match="no item 'i99'"):
+        ctx.explain("i99")
+    with pytest.raises(AdapterError, match="item1"):
+        ctx.explain("item1")
+
+
 def test_an_item_that_is_not_there_is_a_clear_error() -> None:
     """One that never was, and one that was taken out."""
     ctx = long_session(2)

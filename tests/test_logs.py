@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import context_builder
 from context_builder import BudgetExceededError, ContextBuilder
 from context_builder.testing import WordCounter, turns
 
 SECRET = "the-door-code-is-4711"  # noqa: S105  what must not be in a log
 
+FIRST_ARGUMENT = re.compile(r"(?:log_event|\._event|\._tell)\(\s*([^,()]+)")
+NAME = re.compile(r'"([a-z_]+)"')
 USE = """
 from context_builder import ContextBuilder
 ctx = ContextBuilder(max_tokens=1_000)
@@ -73,6 +78,23 @@ def test_no_event_holds_content(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.records
     assert all(SECRET not in str(record.__dict__) for record in caplog.records)
     assert SECRET not in str(error.value)
+
+
+def test_every_event_is_on_the_page() -> None:
+    """What the code says and what docs/sessions.md lists are the same names."""
+    root = Path(context_builder.__file__).parent
+    said = {
+        name
+        for path in root.rglob("*.py")
+        for argument in FIRST_ARGUMENT.findall(path.read_text(encoding="utf-8"))
+        for name in NAME.findall(argument)
+    }
+    page = (root.parent / "docs" / "sessions.md").read_text(encoding="utf-8")
+    table = page.partition("## Events")[2].partition("With OpenTelemetry")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, re.M)
+    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert said == listed
+    assert "compacted" in said
 
 
 def test_the_library_is_silent_by_default() -> None:

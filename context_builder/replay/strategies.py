@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
 from context_builder.builder import ContextBuilder
+from context_builder.embeddings import AnyEmbedder
 from context_builder.errors import BudgetExceededError
 from context_builder.replay.ruler import MODEL, Ruler
 from context_builder.replay.transcripts import Message, Transcript, units
@@ -61,12 +62,14 @@ class BuilderStrategy:
 
     settings: Settings = dataclasses.field(default_factory=Settings)
     name: str = "builder"
+    embedder: AnyEmbedder | None = None
+    """Finds by meaning what to recall; None: words alone do."""
 
     def start(self, transcript: Transcript, max_tokens: int, ruler: Ruler) -> Player:
         """Return a fresh session with the transcript's tools."""
         return _BuilderPlayer(
             {"model": MODEL, "max_tokens": max_tokens, "settings": self.settings}
-            | {"counter": ruler},
+            | {"counter": ruler, "embedder": self.embedder},
             transcript.tools,
         )
 

@@ -105,6 +105,9 @@ class Report:
     """What the vendor's rules made necessary: moved, merged, put in."""
     summaries: tuple[SummaryOutcome, ...] = ()
     """One for every summary that was asked for, oldest first."""
+    embedding_failures: tuple[str, ...] = ()
+    """Messages for which words alone recalled, as the embedder failed: the message, who
+    was asked, and the kind of error."""
     guessed_from: str | None = None
     """The model whose window stands in, as that of the model itself is not known;
     None: it is known, or was given."""

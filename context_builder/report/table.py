@@ -24,6 +24,7 @@ def table(report: Report) -> str:
     lines = [_line(row, widths) for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths).rstrip())
     lines += ["", *_classes(report), "", *map(_summary, report.summaries)]
+    lines += [f"recalled by words alone: {one}" for one in report.embedding_failures]
     return "\n".join([*lines, _total(report), *_guess(report)])
 
 
