@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from context_builder.decide.entry import cap_results
 from context_builder.decide.rules import Rules
 from context_builder.items import ContextItem, Unit
 from context_builder.messages import ImagePart, TextPart, ToolCall
 from context_builder.settings import Settings, Shares
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tests.decide.test_rungs import Ruler as Words
 
 
-class Ruler:
-    """Counts words, and calls at one token."""
+class Ruler(Words):
+    """Counts words; a call has one token more."""
 
     def item(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return the words of an item, and one for itself."""
         del calls
         return 1 + self.text(item.text) + len(item.tool_calls)
-
-    def whole(self, item: ContextItem, *, calls: int = 1) -> int:
-        """Return the same."""
-        return self.item(item, calls=calls)
-
-    def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
-        """Counting here needs no preparation."""
-
-    def text(self, text: str) -> int:
-        """Return the words of a text."""
-        return len(text.split())
 
 
 def unit(*results: Any, **fields: Any) -> Unit:

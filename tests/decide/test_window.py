@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,25 +13,16 @@ from context_builder.decide.window import slide_window
 from context_builder.items import ContextItem, Plan, Unit, UnitKind
 from context_builder.settings import Settings
 from context_builder.testing import WordCounter, tool_call, turns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from tests.decide.test_rungs import Ruler as Words
 
 
-class Ruler:
+class Ruler(Words):
     """Every text is one token."""
 
     def item(self, item: ContextItem, *, calls: int = 1) -> int:
         """Return one."""
         del item, calls
         return 1
-
-    def whole(self, item: ContextItem, *, calls: int = 1) -> int:
-        """Return one."""
-        return self.item(item, calls=calls)
-
-    def prepare(self, items: Iterable[tuple[ContextItem, int]]) -> None:
-        """Counting here needs no preparation."""
 
     def text(self, text: str) -> int:
         """Return one."""
