@@ -172,8 +172,9 @@ class Compactor(Ledger):
             self._doubles.hand_on()
         self.shown.decide(plan.units)
         self.leavings += bool(left)
-        self._place_summary(self._free_tokens)
         is_told = plan.has_gap and plan.notice_tokens > 0
+        kept_tokens = max(0, plan.notice_tokens - self.notice_tokens) if is_told else 0
+        self._place_summary(self._free_tokens - kept_tokens)
         self._tell(left, is_told=is_told, low_tokens=low_tokens, still=still)
         if not self.is_provisional:
             self.recaller.keep(lowered[-_MOST_INDEXED:])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from context_builder.decide.fold import Fold
 from context_builder.decide.summaries import (
     SUMMARY_PLACE,
     Summaries,
@@ -11,7 +14,7 @@ from context_builder.decide.summaries import (
     summary_unit,
 )
 from context_builder.items import ContextItem, SummaryAdded, SummaryRefused
-from tests.decide.test_rungs import answer
+from tests.decide.test_rungs import RULES, answer, user
 
 if TYPE_CHECKING:
     from context_builder.items import Unit
@@ -144,3 +147,17 @@ def test_a_summary_stands_before_everything() -> None:
     unit = summary_unit(item)
     assert (unit.id, unit.turn, unit.kind) == (SUMMARY_PLACE, 0, "summary")
     assert unit.items == unit.originals == (item,)
+
+
+@pytest.mark.parametrize("words", range(17, 35, 3))
+def test_a_summary_leaves_the_notice_its_room(words: int) -> None:
+    """It is put in its place before the notice, which tells how many messages left."""
+    fold = Fold(limit_tokens=100, rules=RULES, measure_fixed=lambda *_: {})
+    item = ContextItem(role="user", content="about " * words, id="s1", source="summary")
+    fold.summaries.learn(SummaryAdded(item, ("i1", "i2"), None, "me"))
+    fold.advance([user(1, 1, 20), answer(2, 1, 20)])
+    fold.advance([user(3, 2, 30)])
+    fold.advance([answer(4, 2, 35)])
+    assert fold.excess is None
+    assert fold.compactions == 1
+    assert fold.tokens <= 100
