@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from context_builder.copies import changed
 from context_builder.entries import (
     Cleared,
     CompactionAsked,
@@ -294,9 +295,7 @@ class Unit:
 
     def leave_out(self, reason: str) -> Unit:
         """Return the unit as absent."""
-        return dataclasses.replace(
-            self, items=(), sizes=(), rendition="absent", reason=reason
-        )
+        return changed(self, items=(), sizes=(), rendition="absent", reason=reason)
 
     def show(
         self,
@@ -307,7 +306,7 @@ class Unit:
         reason: str,
     ) -> Unit:
         """Return the unit shown by `items`, one rung down or in place."""
-        return dataclasses.replace(
+        return changed(
             self, items=items, sizes=sizes, rendition=rendition, reason=reason
         )
 

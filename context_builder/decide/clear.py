@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from context_builder.copies import changed
 from context_builder.decide.passing import without_echo
 from context_builder.decide.rules import Rules, eviction_order
 from context_builder.decide.shorten import gist, shorten_arguments
@@ -145,7 +146,7 @@ def _referenced(unit: Unit, rules: Rules) -> Unit:
         for mark in unit.marks
         if mark.action != "shortened" or mark.item_id not in cleared
     )
-    return dataclasses.replace(shown, marks=marks)
+    return changed(shown, marks=marks)
 
 
 def _short_form(unit: Unit, index: int, rules: Rules) -> ContextItem | None:
