@@ -27,6 +27,7 @@ __all__ = [
     "SystemSet",
     "ToolsSet",
     "UsageRecorded",
+    "maker_name",
 ]
 
 
@@ -153,3 +154,10 @@ class PassagesMatched:
     """Who was asked."""
     error: str | None = None
     """The name of the kind of error, where there is no answer."""
+
+
+def maker_name(maker: object) -> str:
+    """Return how an entry names who made it: its class, and the model that it asks."""
+    name = type(maker).__name__
+    model = getattr(maker, "model", None)
+    return f"{name} ({model})" if isinstance(model, str) and model else name

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from context_builder.agent.asking import Question, close_pieces, plain
 from context_builder.agent.calls import Prepared, Returned, failed, late, returned
-from context_builder.agent.threads import begin
 from context_builder.agent.turn import Ask, Keep, Run, Step, Turn
 from context_builder.recovery import acall_with_recovery
+from context_builder.threads import begin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

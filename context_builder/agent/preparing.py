@@ -6,9 +6,9 @@ import asyncio
 import functools
 from typing import TYPE_CHECKING
 
-from context_builder.agent.threads import begin
 from context_builder.errors import ContextBuilderError
 from context_builder.logs import log_event
+from context_builder.threads import begin
 
 if TYPE_CHECKING:
     from context_builder.builder import ContextBuilder

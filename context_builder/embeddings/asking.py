@@ -7,10 +7,6 @@ gets out; a cancellation passes through.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
-import threading
-from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING
 
 from context_builder.embeddings.protocol import (
@@ -20,9 +16,11 @@ from context_builder.embeddings.protocol import (
     EmbeddingPolicy,
     Vector,
 )
+from context_builder.threads import begin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Future
 
 __all__ = ["Answer", "aask", "ask"]
 
@@ -62,38 +60,31 @@ async def _awaited(
     embedder: AsyncEmbedder, texts: Sequence[str], policy: EmbeddingPolicy
 ) -> Answer:
     vectors: list[Vector] = []
-    for start in range(0, len(texts), policy.batch_texts):
-        some = await embedder.aembed(texts[start : start + policy.batch_texts])
-        vectors.extend(some)  # to += an array would be to add its numbers
+    for some in _batches(texts, policy):
+        vectors.extend(await embedder.aembed(some))  # += an array would add its numbers
     return vectors
 
 
 def _begun(
     embedder: Embedder, texts: Sequence[str], policy: EmbeddingPolicy
 ) -> Future[Answer]:
-    """Start to ask in a thread that nobody has to wait for, with the same context."""
-    future: Future[Answer] = Future()
-    context = contextvars.copy_context()
+    """Start to ask; what is raised is the answer."""
 
-    def embedded() -> list[Vector]:
+    def embedded() -> Answer:
         vectors: list[Vector] = []
-        for start in range(0, len(texts), policy.batch_texts):
-            vectors.extend(embedder.embed(texts[start : start + policy.batch_texts]))
+        for some in _batches(texts, policy):
+            vectors.extend(embedder.embed(some))
         return vectors
 
-    def run() -> None:
-        try:
-            answer: Answer = context.run(embedded)
-        except Exception as error:
-            answer = error
-        except BaseException as error:  # a thread has nobody else to tell
-            answer = RuntimeError(f"the embedder ended with {type(error).__name__}")
-        with contextlib.suppress(InvalidStateError):  # given up before it answered
-            future.set_result(answer)
+    return begin(embedded, name="embed", caught=_as_exception)
 
-    thread = threading.Thread(target=run, name="context-builder-embed", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError as error:  # no more threads, or the program is ending
-        future.set_result(error)
-    return future
+
+def _batches(texts: Sequence[str], policy: EmbeddingPolicy) -> Iterator[Sequence[str]]:
+    for start in range(0, len(texts), policy.batch_texts):
+        yield texts[start : start + policy.batch_texts]
+
+
+def _as_exception(error: BaseException) -> Exception:
+    if isinstance(error, Exception):
+        return error
+    return RuntimeError(f"the embedder ended with {type(error).__name__}")

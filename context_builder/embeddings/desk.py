@@ -23,6 +23,7 @@ from context_builder.embeddings.protocol import (
     EmbeddingPolicy,
 )
 from context_builder.embeddings.vectors import Vectors
+from context_builder.entries import maker_name
 from context_builder.errors import InvalidItemError
 from context_builder.items import PassageMatch, PassagesMatched
 from context_builder.passing import is_passing
@@ -90,9 +91,7 @@ class EmbeddingDesk:
     @property
     def made_by(self) -> str:
         """The embedder's name, as entries of the log say it."""
-        name = type(self.embedder).__name__
-        model = getattr(self.embedder, "model", None)
-        return f"{name} ({model})" if isinstance(model, str) and model else name
+        return maker_name(self.embedder)
 
     def forget(self) -> None:
         """Let go of what was known of decisions: they are made anew."""

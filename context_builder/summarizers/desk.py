@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from context_builder.entries import maker_name
 from context_builder.errors import InvalidItemError
 from context_builder.items import SummaryRefused
 from context_builder.summarizers.breaker import Attempt, may_ask
@@ -71,9 +72,7 @@ class SummaryDesk:
     @property
     def made_by(self) -> str:
         """The summariser's name, as entries of the log say it."""
-        name = type(self.summarizer).__name__
-        model = getattr(self.summarizer, "model", None)
-        return f"{name} ({model})" if isinstance(model, str) and model else name
+        return maker_name(self.summarizer)
 
     def forget(self) -> None:
         """Let go of what lies ready: it was made for other settings."""

@@ -7,13 +7,9 @@ too late is dropped. Nothing that it raises gets out; a cancellation passes thro
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import functools
 import logging
-import threading
 import time
-from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING
 
 from context_builder.errors import SummarizerError
@@ -25,9 +21,11 @@ from context_builder.summarizers.protocol import (
     SummaryRequest,
     SummaryResult,
 )
+from context_builder.threads import begin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from context_builder.summarizers.flow import SummaryFlow
 
@@ -136,24 +134,8 @@ async def _awaited(
 
 
 def _begin(call: Callable[[], str]) -> Future[str | Exception]:
-    """Start a call in a thread that nobody has to wait for, with the same context."""
-    future: Future[str | Exception] = Future()
-    context = contextvars.copy_context()
-
-    def run() -> None:
-        try:
-            answer: str | Exception = context.run(call)
-        except BaseException as error:  # a thread has nobody else to tell
-            answer = _as_exception(error)
-        with contextlib.suppress(InvalidStateError):  # given up before it began
-            future.set_result(answer)
-
-    thread = threading.Thread(target=run, name="context-builder-summary", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError as error:  # no more threads, or the program is ending
-        future.set_result(error)
-    return future
+    """Start a call; what it raises is its answer."""
+    return begin(call, name="summary", caught=_as_exception)
 
 
 def _as_exception(error: BaseException) -> Exception:
