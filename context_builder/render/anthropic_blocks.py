@@ -89,7 +89,10 @@ def _said_part(part: Part, place: str) -> Block | None:
             block = _image(part)
         elif part.type == "file":
             block = _document(part)
-    return {**block, **own} if block else text_block(described_part(part))
+    if block:
+        return {**block, **own}
+    said = described_part(part)
+    return text_block(said) if said.strip() else None
 
 
 def _own_block(block: Mapping[str, Any], part: Part, place: str) -> Block | None:

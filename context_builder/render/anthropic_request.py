@@ -14,16 +14,24 @@ from context_builder.render.claude import Claude, claude_of
 from context_builder.render.claude_tools import (
     answer_schema,
     chosen_tool,
+    effort_tokens,
     thinking_settings,
 )
 from context_builder.render.ids import clean_name
+from context_builder.render.left_out import NARROWED, allowed_mode
 from context_builder.render.tool_schemas import input_schema
 from context_builder.tokens import resolve_model
 
 if TYPE_CHECKING:
     from context_builder.render.adapter import Prompt
 
-__all__ = ["default_max_tokens", "said_settings", "said_tool", "starts_with_thought"]
+__all__ = [
+    "default_max_tokens",
+    "effort_word",
+    "said_settings",
+    "said_tool",
+    "starts_with_thought",
+]
 
 Report = Callable[[str], None]
 """Takes the reason why something was left out."""
@@ -66,7 +74,10 @@ def default_max_tokens(prompt: Prompt) -> int:
     options = prompt.options
     if options.max_output_tokens is not None:
         return options.max_output_tokens
-    wanted = DEFAULT_MAX_TOKENS + (options.thinking_budget_tokens or 0)
+    thought = options.thinking_budget_tokens or effort_tokens(
+        options, claude_of(prompt.model)
+    )
+    wanted = DEFAULT_MAX_TOKENS + thought
     try:
         most = resolve_model(prompt.model).max_output_tokens if prompt.model else None
     except UnknownModelError:
@@ -96,6 +107,8 @@ def _tool_choice(
     if not prompt.tools:
         return None
     kind, name = chosen_tool(options.tool_choice)
+    if allowed_mode(options.tool_choice):
+        report(NARROWED)
     if kind in {"any", "tool"} and not claude.takes_forced_tool:
         report(f"tool_choice {kind!r} became 'auto': the model refuses to be forced")
         kind, name = "auto", None
@@ -147,7 +160,7 @@ def starts_with_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
 
 def _output_config(prompt: Prompt, claude: Claude, report: Report) -> dict[str, Any]:
     config: dict[str, Any] = {}
-    effort = _effort(prompt.options.reasoning_effort, claude)
+    effort = effort_word(prompt.options.reasoning_effort, claude)
     if effort is not None:
         config["effort"] = effort
     wanted = prompt.options.response_format or {}
@@ -162,7 +175,8 @@ def _output_config(prompt: Prompt, claude: Claude, report: Report) -> dict[str, 
     return config
 
 
-def _effort(effort: str | None, claude: Claude) -> str | None:
+def effort_word(effort: str | None, claude: Claude) -> str | None:
+    """Return the word for how hard to try as the model knows it; None: none is said."""
     if effort is None or not claude.takes_effort:
         return None
     if effort in _NEWER_EFFORTS and not claude.takes_adaptive_thinking:

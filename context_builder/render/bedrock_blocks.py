@@ -139,7 +139,8 @@ def _said_part(part: Part, names: Names, place: str, media: bool) -> Block | Non
             block = _image(part)
         elif part.type == "file":
             block = _document(part, names)
-    return block or text_block(described_part(part))
+    said = described_part(part)
+    return block or (text_block(said) if said.strip() else None)
 
 
 def _with_bytes(value: Any) -> Any:

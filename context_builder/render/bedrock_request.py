@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from context_builder.render.anthropic_request import default_max_tokens
+from context_builder.render.anthropic_request import default_max_tokens, effort_word
 from context_builder.render.claude import Claude, claude_of
 from context_builder.render.claude_tools import (
     answer_schema,
@@ -14,6 +14,12 @@ from context_builder.render.claude_tools import (
     thinking_settings,
 )
 from context_builder.render.ids import clean_name
+from context_builder.render.left_out import (
+    NARROWED,
+    NO_BUDGET,
+    NO_EFFORT,
+    allowed_mode,
+)
 from context_builder.render.tool_schemas import input_schema
 
 if TYPE_CHECKING:
@@ -34,6 +40,8 @@ def said_settings(
     options = prompt.options
     claude = claude_of(prompt.model)
     kind, name = chosen_tool(options.tool_choice) if prompt.tools else ("auto", None)
+    if prompt.tools and allowed_mode(options.tool_choice):
+        report(NARROWED)
     if kind in {"any", "tool"} and not claude.takes_forced_tool:
         report(f"tool_choice {kind!r} became 'auto': the model refuses to be forced")
         kind, name = "auto", None
@@ -106,7 +114,7 @@ def _fields(
 ) -> dict[str, Any]:
     """Return what only the hosted model understands."""
     if not claude.is_known:
-        return _other_reasoning(prompt)
+        return _other_reasoning(prompt, report)
     thinking = thinking_settings(
         prompt.options, claude, adapter="bedrock", max_tokens=default_max_tokens(prompt)
     )
@@ -132,9 +140,11 @@ def _starts_with_thought(messages: Sequence[Mapping[str, Any]]) -> bool:
     return True
 
 
-def _other_reasoning(prompt: Prompt) -> dict[str, Any]:
+def _other_reasoning(prompt: Prompt, report: Report) -> dict[str, Any]:
     effort = prompt.options.reasoning_effort
     name = (prompt.model or "").lower()
+    if prompt.options.thinking_budget_tokens is not None:
+        report(NO_BUDGET)
     if effort is None:
         return {}
     if "gpt-oss" in name:
@@ -144,6 +154,8 @@ def _other_reasoning(prompt: Prompt) -> dict[str, Any]:
             return {"reasoningConfig": {"type": "disabled"}}
         level = {"minimal": "low", "xhigh": "high", "max": "high"}.get(effort, effort)
         return {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": level}}
+    if effort != "none":
+        report(NO_EFFORT)
     return {}
 
 
@@ -151,9 +163,9 @@ def _output_config(
     prompt: Prompt, claude: Claude, report: Report
 ) -> dict[str, Any] | None:
     config: dict[str, Any] = {}
-    effort = prompt.options.reasoning_effort
-    if effort not in {None, "none"} and claude.takes_effort:
-        config["effort"] = "low" if effort == "minimal" else effort
+    effort = effort_word(prompt.options.reasoning_effort, claude)
+    if effort is not None:
+        config["effort"] = effort
     wanted = prompt.options.response_format or {}
     if wanted.get("type") == "json_schema":
         described = wanted.get("json_schema") or {}

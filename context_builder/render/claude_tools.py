@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import AdapterError
+from context_builder.render.left_out import allowed_mode
 
 if TYPE_CHECKING:
     from context_builder.render.claude import Claude
     from context_builder.settings import RequestOptions
 
-__all__ = ["answer_schema", "chosen_tool", "thinking_settings"]
+__all__ = ["answer_schema", "chosen_tool", "effort_tokens", "thinking_settings"]
 
 _UNCHECKED = frozenset(
     {
@@ -64,6 +65,8 @@ def answer_schema(schema: Any) -> Any:
 
 def chosen_tool(choice: str | Mapping[str, Any] | None) -> tuple[str, str | None]:
     """Read OpenAI's `tool_choice` as (auto, none, any or tool; the tool's name)."""
+    if mode := allowed_mode(choice):
+        return ("any" if mode == "required" else "auto"), None
     if isinstance(choice, Mapping):
         said = choice.get("function") or choice.get("custom") or choice
         name = said.get("name")
@@ -71,6 +74,25 @@ def chosen_tool(choice: str | Mapping[str, Any] | None) -> tuple[str, str | None
     return {"required": "any", "any": "any", "none": "none"}.get(
         choice or "", "auto"
     ), None
+
+
+def effort_tokens(options: RequestOptions, claude: Claude) -> int:
+    """Return the tokens that are thought where a word becomes a budget; 0 elsewhere.
+
+    The output's limit has to leave room for them and for the answer.
+    """
+    is_word = options.reasoning_effort not in {None, "none"}
+    if not is_word or options.thinking_budget_tokens is not None:
+        return 0
+    if claude.takes_adaptive_thinking or not (
+        claude.takes_thinking_budget or not claude.is_known
+    ):
+        return 0
+    return _budget_of(options.reasoning_effort)
+
+
+def _budget_of(effort: str | None) -> int:
+    return _BUDGET_BY_EFFORT.get(effort or "", _BUDGET_BY_EFFORT["medium"])
 
 
 def thinking_settings(
@@ -94,7 +116,7 @@ def thinking_settings(
     if claude.is_known and not claude.takes_thinking_budget:
         return None
     if budget is None:
-        budget = _BUDGET_BY_EFFORT.get(effort or "", _BUDGET_BY_EFFORT["medium"])
+        budget = _budget_of(effort)
     if max_tokens <= _MIN_BUDGET:
         message = (
             f"thinking takes at least {_MIN_BUDGET:,} tokens of the output; raise "

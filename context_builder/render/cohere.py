@@ -16,7 +16,7 @@ from context_builder.render.dialect import (
     said_tools,
     without_none,
 )
-from context_builder.render.left_out import parallel_note
+from context_builder.render.left_out import NARROWED, allowed_mode, parallel_note
 from context_builder.render.openai_compatible import CompatAdapter, Messages
 from context_builder.render.validate_cohere import validate_cohere
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from context_builder.items import ContextItem
-    from context_builder.messages import Part
     from context_builder.render.ids import IdMap
     from context_builder.settings import RequestOptions
 
@@ -77,15 +76,6 @@ class CohereAdapter(CompatAdapter):
         return without_none(asked) | dict(options.extra or {}), notes
 
     # --- messages ---------------------------------------------------------------------
-
-    def _shown(self, part: Part) -> dict[str, Any]:
-        said = super()._shown(part)
-        if (
-            said["type"] == "image_url"
-            and said["image_url"].get("detail") == "original"
-        ):
-            said["image_url"]["detail"] = "high"
-        return said
 
     def _say_assistant(
         self, item: ContextItem, ids: IdMap | None, model: str | None
@@ -141,6 +131,9 @@ def _choice(options: RequestOptions, notes: list[str]) -> str | None:
     choice = options.tool_choice
     if choice is None:
         return None
+    if mode := allowed_mode(choice):
+        notes.append(NARROWED)
+        choice = mode
     if not isinstance(choice, str):
         notes.append("tool_choice: some tool is required, as none can be named here")
         return "REQUIRED"

@@ -27,6 +27,7 @@ __all__ = [
     "framed_result",
     "function_arguments",
     "function_tool",
+    "has_no_data",
     "is_text",
     "person_name",
 ]
@@ -53,6 +54,11 @@ def described(item: ContextItem) -> str:
 def is_text(part: Part) -> bool:
     """Say whether a part is text, or a document that is given as text."""
     return part.type == "text" or (part.type == "file" and part.text is not None)
+
+
+def has_no_data(part: Part) -> bool:
+    """Say whether a part was given data that holds nothing: no vendor takes it."""
+    return part.type != "text" and part.data == ""
 
 
 def person_name(name: str) -> str:

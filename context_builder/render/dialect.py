@@ -14,7 +14,12 @@ from context_builder.render.adapter import Capabilities, Prompt
 from context_builder.render.described import function_tool
 from context_builder.render.estimated_tokens import ChatFraming
 from context_builder.render.ids import clean_name
-from context_builder.render.left_out import NO_BUDGET, parallel_note
+from context_builder.render.left_out import (
+    NARROWED,
+    NO_BUDGET,
+    allowed_mode,
+    parallel_note,
+)
 from context_builder.render.validate_openai_compatible import (
     COMPATIBLE_RULES,
     FamilyRules,
@@ -140,6 +145,9 @@ def _choice(
     choice = options.tool_choice
     if choice is None:
         return None
+    if mode := allowed_mode(choice):
+        notes.append(NARROWED)
+        choice = mode
     kind = choice if isinstance(choice, str) else "named"
     if kind not in dialect.tool_choices:
         notes.append(f"tool_choice {kind!r} is not known here: the model chooses")

@@ -114,7 +114,7 @@ def _said_part(part: Part) -> _Said | None:
             return _said_media(part, part.media_type or "image/png", _is_picture)
         case "audio":
             blob = {"mime_type": part.media_type, "data": part.data}
-            return {"inline_data": blob}
+            return {"inline_data": blob} if part.data else None
         case "file":
             if part.text is not None:
                 named = {"name": part.filename} if part.filename else {}
@@ -137,7 +137,7 @@ def _said_media(
 ) -> _Said | None:
     if part.data is not None:
         blob = {"mime_type": kind, "data": part.data}
-        return {"inline_data": blob} if takes(kind) else None
+        return {"inline_data": blob} if part.data and takes(kind) else None
     address = part.url or part.file_id or ""
     if not address.startswith(_ADDRESSES):
         return None

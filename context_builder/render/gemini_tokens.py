@@ -21,6 +21,7 @@ from context_builder.tokens.images import gemini_image_tokens, image_size
 
 if TYPE_CHECKING:
     from context_builder.render.adapter import Count
+    from context_builder.tokens.images import Detail
 
 __all__ = ["body_tokens", "fixed_tokens", "parts_tokens"]
 
@@ -43,6 +44,10 @@ _OLDER_SIGNATURE_SHARE = 0.05
 _SIGNATURE_WRAPPING_CHARS = 160
 """... less what the newer models wrap it in."""
 _PAGE_TOKENS = 560
+_PAGE_TOKENS_AT: Mapping[str, int] = {"LOW": 280, "HIGH": 1_120, "ULTRA_HIGH": 1_120}
+_PICTURE_AT: Mapping[str, Detail] = {"LOW": "low", "ULTRA_HIGH": "original"}
+"""At which resolutions a page or a picture has another price than unasked, or could
+have a higher one."""
 _OLDER_PAGE_TOKENS = 258
 _BYTES_PER_PAGE = 50_000
 _UNKNOWN_PAGES = 10
@@ -246,22 +251,43 @@ def _media_tokens(part: _Object, model: str | None) -> int:
     data = str(blob["data"]) if blob else None
     kind = str((blob or file).get("mime_type") or "")
     if kind.startswith("image/"):
-        return gemini_image_tokens(image_size(data) if data else None, model=model)
+        size = image_size(data) if data else None
+        detail = _PICTURE_AT.get(_resolution(part))
+        return gemini_image_tokens(size, model=model, detail=detail)
     for begin, bytes_per_token in _BYTES_PER_TOKEN.items():
         if kind.startswith(begin):
-            if data is None:
-                return _UNKNOWN_FILM_TOKENS
-            seconds = _film_seconds(data) if kind.startswith("video/") else None
-            if seconds is not None:
-                return math.ceil(seconds * _film_price(model))
-            return math.ceil(len(data) * 3 / 4 / bytes_per_token)
+            return _timed_tokens(kind, data, bytes_per_token, model)
     if kind.startswith("text/") and data is not None:
         return math.ceil(len(data) / 4)
-    page = _OLDER_PAGE_TOKENS if _is_older(model) else _PAGE_TOKENS
     pages = _UNKNOWN_PAGES
     if data is not None:
         pages = max(1, math.ceil(len(data) * 3 / 4 / _BYTES_PER_PAGE))
-    return page * pages
+    return pages * _page_price(part, model)
+
+
+def _timed_tokens(
+    kind: str, data: str | None, bytes_per_token: int, model: str | None
+) -> int:
+    """Count sound or film."""
+    if data is None:
+        return _UNKNOWN_FILM_TOKENS
+    seconds = _film_seconds(data) if kind.startswith("video/") else None
+    if seconds is not None:
+        return math.ceil(seconds * _film_price(model))
+    return math.ceil(len(data) * 3 / 4 / bytes_per_token)
+
+
+def _page_price(part: _Object, model: str | None) -> int:
+    if _is_older(model):
+        return _OLDER_PAGE_TOKENS
+    return _PAGE_TOKENS_AT.get(_resolution(part), _PAGE_TOKENS)
+
+
+def _resolution(part: _Object) -> str:
+    """Return how closely the model is told to look at one part; empty: as ever."""
+    said = part.get("media_resolution")
+    level = said.get("level") if isinstance(said, Mapping) else said
+    return str(level or "").rpartition("MEDIA_RESOLUTION_")[2]
 
 
 def _film_price(model: str | None) -> int:

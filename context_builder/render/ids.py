@@ -20,6 +20,7 @@ __all__ = ["IdMap", "clean_name"]
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _HASH_CHARS = 8
+_CLEAN = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def _short_hash(text: str, chars: int) -> str:
@@ -33,7 +34,7 @@ def _short_hash(text: str, chars: int) -> str:
 
 def clean_name(name: str, *, max_chars: int = 64) -> str:
     """Return a tool's name as every vendor takes it: letters, digits, `_` and `-`."""
-    if re.fullmatch(r"[a-zA-Z0-9_-]+", name) and len(name) <= max_chars:
+    if len(name) <= max_chars and _CLEAN.fullmatch(name):
         return name
     cleaned = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[: max_chars - _HASH_CHARS - 1]
     return f"{cleaned}_{_short_hash(name, _HASH_CHARS)}"

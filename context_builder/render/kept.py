@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from context_builder.items import Mark
     from context_builder.render.adapter import Rendering
 
-__all__ = ["KeptMessages", "KeptRendering"]
+__all__ = ["Columns", "KeptMessages", "KeptRendering"]
 
 _Rest = str | tuple[str, ...] | list[str] | dict[str, Any] | None
 """What a message is besides role and content: the id of the call that it answers; its
 calls, each as id, name and arguments; what stands before and behind its text; or None:
 nothing. Or the whole message, where it is of another form."""
+Columns = tuple[list[str], list[str | None], list[_Rest]]
+"""Of each message its role, its text and its rest."""
 _LEAST_FRAMED_CHARS = 1_000
 """A longer text is not kept once more for the frame around it."""
 
@@ -48,6 +50,18 @@ class KeptMessages:
 
     def __len__(self) -> int:
         return len(self._rests)
+
+    @property
+    def columns(self) -> Columns:
+        """What is kept, for `of_columns`: read it, change nothing."""
+        return self._roles, self._contents, self._rests
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> KeptMessages:
+        """Return the messages that have these columns, which are theirs now."""
+        kept = cls()
+        kept._roles, kept._contents, kept._rests = columns
+        return kept
 
     def append(self, message: dict[str, Any], text: str = "") -> None:
         """Keep a message; it must not be changed any more.

@@ -34,7 +34,14 @@ KIMI = Dialect(
         reasoning_field="reasoning_content",
         reasoning_required=True,
         tool_choices=_CHOICES,
-        refused=frozenset({"temperature", "functions", "parallel_tool_calls"}),
+        refused=frozenset(
+            {
+                "max_completion_tokens",
+                "functions",
+                "parallel_tool_calls",
+                "temperature",
+            }
+        ),
     ),
     framing=ChatFraming(request=64),
     parallel_flag=False,

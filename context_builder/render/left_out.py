@@ -20,12 +20,30 @@ if TYPE_CHECKING:
     from context_builder.messages import ReasoningPart
     from context_builder.render.adapter import Prompt, Rendering
 
-__all__ = ["NO_BUDGET", "naming_losses", "parallel_note", "with_notes"]
+__all__ = [
+    "NARROWED",
+    "NO_BUDGET",
+    "NO_EFFORT",
+    "allowed_mode",
+    "naming_losses",
+    "parallel_note",
+    "with_notes",
+]
 
 NO_BUDGET = "thinking_budget_tokens: no number of tokens is taken here"
+NO_EFFORT = "reasoning_effort: no word for it is taken here"
+NARROWED = "tool_choice: it cannot be narrowed to some tools here"
 
 SHORTEST_SIGN = 8
 """Shorter texts of a vendor's block may stand in a message by chance."""
+
+
+def allowed_mode(choice: object) -> str | None:
+    """Return the mode of a choice among some tools: auto or required; None: no such."""
+    if not isinstance(choice, Mapping) or choice.get("type") != "allowed_tools":
+        return None
+    allowed = choice.get("allowed_tools") or choice
+    return "required" if allowed.get("mode") == "required" else "auto"
 
 
 def parallel_note(prompt: Prompt) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from context_builder.render.adapter import Capabilities, Problem, Prompt
+from context_builder.render.described import has_no_data
 from context_builder.render.dialect import Dialect, asked_of
 from context_builder.render.estimated_tokens import ChatFraming
 from context_builder.render.ids import IdMap, clean_name
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["MISTRAL", "MistralAdapter"]
 
 _NEVER_REASON = ("ministral", "codestral", "devstral", "open-", "pixtral")
+# How the ids of files begin that were uploaded to OpenAI or to Anthropic.
+_OTHERS_FILES = ("file-", "file_")
 # Behind a model's name: its date, or that it is the latest.
 _VERSION = re.compile(r"-(latest|\d{4})$")
 
@@ -71,7 +74,15 @@ class MistralAdapter(CompatAdapter):
     # --- parts ----------------------------------------------------------------------
 
     def _takes(self, part: Part) -> bool:
-        return bool(part.type)  # it takes every kind, by address, data or file id
+        # Every kind, by address, data or file id; but no film, and nobody else's files.
+        if has_no_data(part) or part.type not in {"image", "file"}:
+            return not has_no_data(part)
+        kind = part.media_type or ""
+        return (
+            (part.url is None or part.url.startswith(("http://", "https://")))
+            and not (part.file_id or "").startswith(_OTHERS_FILES)
+            and not kind.startswith(("audio/", "video/"))
+        )
 
     def _shown(self, part: Part) -> dict[str, Any]:
         match part.type:

@@ -103,7 +103,7 @@ class OllamaAdapter(CompatAdapter):
     # --- messages ---------------------------------------------------------------------
 
     def _takes(self, part: Part) -> bool:
-        return part.type == "image" and part.data is not None
+        return part.type == "image" and bool(part.data)
 
     def _user_content(self, content: Content) -> dict[str, Any]:
         if isinstance(content, str):

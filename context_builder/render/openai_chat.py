@@ -7,6 +7,7 @@ made them, ids have at most 40 characters, a tool message holds no pictures.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import UnknownModelError
@@ -17,10 +18,10 @@ from context_builder.render.adapter import (
     Prompt,
     Rendering,
 )
-from context_builder.render.described import described_part
 from context_builder.render.frames import framed_content
 from context_builder.render.ids import IdMap, clean_name
 from context_builder.render.left_out import NO_BUDGET
+from context_builder.render.openai_chat_parts import obstacle, say_content, say_part
 from context_builder.render.script import Script, Spoken, unchanged_items
 from context_builder.render.tool_schemas import with_object_schema
 from context_builder.render.validate_openai import validate_openai
@@ -38,12 +39,12 @@ from context_builder.tokens import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from context_builder.items import ContextItem
-    from context_builder.messages import Content, FilePart, Part, ToolCall
+    from context_builder.messages import ToolCall
 
-__all__ = ["OPENAI", "OpenAIChatAdapter", "say_part"]
+__all__ = ["OPENAI", "OpenAIChatAdapter"]
 
 OPENAI = Capabilities()
 PLACEHOLDER_RESULT = "(no text)"
@@ -116,7 +117,7 @@ class OpenAIChatAdapter:
             "model": prompt.model,
             "messages": messages,
             "tools": [_said_tool(tool) for tool in prompt.tools] or None,
-            "tool_choice": options.tool_choice if prompt.tools else None,
+            "tool_choice": _said_choice(options.tool_choice) if prompt.tools else None,
             "parallel_tool_calls": options.parallel_tool_calls
             if prompt.tools
             else None,
@@ -188,11 +189,15 @@ class OpenAIChatAdapter:
         """Return what the item's messages cost."""
         framing = framing_for(model or _DEFAULT_MODEL)
         said = self._say(item, None)
-        pictures = _result_pictures(item) if item.role == "tool" else []
-        return sum(
-            message_tokens(message, count, framing, is_parallel_result=calls > 1)
-            for message in (*([said] if said else []), *pictures)
-        )
+        messages = [said] if said else []
+        if item.role == "tool":
+            messages += _result_pictures(item)
+        tokens = 0
+        for message in messages:
+            tokens += message_tokens(
+                message, count, framing, is_parallel_result=calls > 1
+            )
+        return tokens
 
     def fixed_tokens(self, prompt: Prompt, count: Count) -> Mapping[str, int]:
         """Return the cost of the system prompt, the tools and the framing."""
@@ -209,7 +214,7 @@ class OpenAIChatAdapter:
                 count,
                 framing,
                 has_system=system is not None,
-                tool_choice=options.tool_choice,
+                tool_choice=_said_choice(options.tool_choice),
                 system_text=text,
             )
             if prompt.tools
@@ -278,56 +283,10 @@ def _result_pictures(item: ContextItem) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [note, *pictures]}]
 
 
-def say_content(content: Content) -> str | list[dict[str, Any]]:
-    """Say content: text as text, parts as parts."""
-    return content if isinstance(content, str) else [say_part(part) for part in content]
-
-
-def _obstacle(part: Part) -> str | None:
-    """Say why Chat Completions takes no such part; None: it does."""
-    if part.type == "image" and part.file_id is not None:
-        return "Chat Completions takes no picture by file id: described"
-    if part.type == "file" and part.text is None and part.url is not None:
-        return "Chat Completions takes no file by address: described"
-    return None
-
-
 def _obstacles(item: ContextItem) -> list[str]:
     if isinstance(item.content, str):
         return []
-    return [found for part in item.content if (found := _obstacle(part))]
-
-
-def say_part(part: Part) -> dict[str, Any]:
-    """Say one part in the form that Chat Completions takes, or describe it."""
-    if _obstacle(part) is not None:
-        return {"type": "text", "text": described_part(part)}
-    match part.type:
-        case "text":
-            return {"type": "text", "text": part.text}
-        case "image":
-            url = (
-                part.url or f"data:{part.media_type or 'image/png'};base64,{part.data}"
-            )
-            detail = {"detail": part.detail} if part.detail else {}
-            return {"type": "image_url", "image_url": {"url": url, **detail}}
-        case "audio":
-            sound = {"data": part.data, "format": part.media_type.rpartition("/")[2]}
-            return {"type": "input_audio", "input_audio": sound}
-        case "file":
-            return _say_file(part)
-
-
-def _say_file(part: FilePart) -> dict[str, Any]:
-    if part.text is not None:
-        return {"type": "text", "text": part.text}
-    named = {"filename": part.filename} if part.filename else {}
-    if part.file_id is not None:
-        return {"type": "file", "file": {"file_id": part.file_id, **named}}
-    data = part.data
-    if part.media_type is not None:
-        data = f"data:{part.media_type};base64,{part.data}"
-    return {"type": "file", "file": {"file_data": data, **named}}
+    return [found for part in item.content if (found := obstacle(part))]
 
 
 def _said_call(call: ToolCall, call_id: str) -> dict[str, Any]:
@@ -346,6 +305,22 @@ def _said_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
     if said is tool[kind] and name == said["name"]:
         return dict(tool)
     return {**tool, kind: {**said, "name": name}}
+
+
+def _said_choice(choice: Any) -> Any:
+    """Return a choice that calls tools by the names under which they are sent."""
+    if not isinstance(choice, Mapping):
+        return choice
+    kind = choice.get("type")
+    said = choice.get(kind) if isinstance(kind, str) else None
+    if not isinstance(said, Mapping):
+        return choice
+    if kind == "allowed_tools":
+        named = [_said_choice(tool) for tool in said.get("tools") or ()]
+        return {**choice, kind: {**said, "tools": named}}
+    if not isinstance(said.get("name"), str):
+        return choice
+    return {**choice, kind: {**said, "name": clean_name(said["name"])}}
 
 
 def _named(item: ContextItem, message: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,8 @@ from context_builder.render.estimated_tokens import (
 from context_builder.render.frames import framed_content, note_text
 from context_builder.render.ids import IdMap, clean_name
 from context_builder.render.left_out import naming_losses
-from context_builder.render.openai_chat import result_text, say_part
+from context_builder.render.openai_chat import result_text
+from context_builder.render.openai_chat_parts import obstacle, say_part
 from context_builder.render.validate_openai_compatible import (
     validate_openai_compatible,
 )
@@ -199,7 +200,12 @@ class CompatAdapter:
 
     def _shown(self, part: Part) -> dict[str, Any]:
         """Say a part that the vendor takes."""
-        return say_part(part)
+        said = say_part(part)
+        if said["type"] == "image_url":
+            image = said["image_url"]
+            if image.get("detail") == "original":  # OpenAI's newest alone know it
+                image["detail"] = "high"
+        return said
 
     def _shows(self, part: Part, role: str) -> bool:
         """Say whether a part can be shown in a message of this role, or behind it."""
@@ -211,11 +217,13 @@ class CompatAdapter:
 
     def _takes(self, part: Part) -> bool:
         """Say whether the vendor takes such a part from a user."""
+        if obstacle(part) is not None:
+            return False
         match part.type:
             case "image":
-                return self.capabilities.images and part.file_id is None
+                return self.capabilities.images
             case "file":
-                return self.capabilities.files and part.url is None
+                return self.capabilities.files
             case "audio":
                 return self.capabilities.audio
             case _:

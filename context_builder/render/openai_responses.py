@@ -160,6 +160,17 @@ def _say(
 
 
 _OUTPUT = "function_call_output"
+_SAID_OTHERWISE = frozenset(
+    {
+        "message",
+        "function_call",
+        "custom_tool_call",
+        "function_call_output",
+        "custom_tool_call_output",
+    }
+)
+"""Pieces that stand for what was said, called or answered: as blocks that go back word
+for word they would answer no call, or call what nobody answers."""
 
 
 def _say_assistant(item: ContextItem, ids: IdMap | None, model: str | None) -> _Said:
@@ -256,7 +267,8 @@ def _blocks_to_send(item: ContextItem, model: str | None) -> list[Mapping[str, A
 def _is_own(part: ReasoningPart, model: str | None) -> bool:
     is_known = part.model is not None and model is not None
     is_other = is_known and _base(part.model or "") != _base(model or "")
-    return part.provider == NAME and not is_other
+    is_block = (part.data or {}).get("type") not in _SAID_OTHERWISE
+    return part.provider == NAME and is_block and not is_other
 
 
 def _is_reasoning(block: Mapping[str, Any]) -> bool:

@@ -90,7 +90,7 @@ def _said_image(part: ImagePart) -> dict[str, Any] | None:
     url = part.url
     if url is None:
         kind = part.media_type or "image/png"
-        if kind not in _PICTURES:
+        if kind not in _PICTURES or not part.data:
             return None
         url = f"data:{kind};base64,{part.data}"
     elif not url.startswith(("http://", "https://")):
@@ -113,7 +113,7 @@ def _said_file(part: FilePart) -> dict[str, Any] | None:
 
 def _said_document(part: FilePart) -> dict[str, Any] | None:
     kind = part.media_type or "application/pdf"
-    if kind.startswith(("audio/", "video/", "image/")):
+    if kind.startswith(("audio/", "video/", "image/")) or not part.data:
         return None
     return {
         "type": "input_file",

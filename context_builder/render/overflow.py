@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from context_builder.render.error_facts import Facts, facts_of, members_of
 
@@ -67,9 +67,28 @@ def answer_overflow(answer: object) -> Overflow | None:
     if isinstance(answer, str | bytes):
         return None
     fields = members_of(answer)
+    if _is_piece_of_text(fields):
+        return None
     if fields.get("error") or members_of(fields.get("response")).get("error"):
         return overflow_of(answer)
     return Overflow() if _CUT_AT_WINDOW in facts_of(answer).codes else None
+
+
+def _is_piece_of_text(fields: Mapping[str, Any]) -> bool:
+    """Say whether it is a chunk of Chat Completions that holds nothing but text.
+
+    Of the pieces of a stream nearly all are: nothing in them names an error or an end.
+    """
+    choices = fields.get("choices")
+    if not (_CHUNK.issuperset(fields) and isinstance(choices, list)):
+        return False
+    return all(
+        isinstance(one, dict)
+        and _CHOICE.issuperset(one)
+        and isinstance(delta := one.get("delta"), dict)
+        and _TEXT.issuperset(delta)
+        for one in choices
+    )
 
 
 def was_cut_silently(
@@ -89,6 +108,11 @@ def was_cut_silently(
         return True
     # Fewer than we counted means nothing: older versions leave out what is cached.
     return estimated_tokens is not None and estimated_tokens > window_tokens
+
+
+_CHUNK = frozenset({"id", "object", "created", "model", "choices"})
+_CHOICE = frozenset({"index", "delta"})
+_TEXT = frozenset({"role", "content"})
 
 
 # --- what it is not -------------------------------------------------------------------

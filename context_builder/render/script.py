@@ -141,9 +141,8 @@ def unchanged_items(
     Calls and their results are said together: a round that may still grow does not
     count.
     """
-    shared = min(len(former), len(items))
-    same = enumerate(map(operator.is_, former, items))
-    alike = next((place for place, is_same in same if not is_same), shared)
+    same = [*map(operator.is_, former, items)]
+    alike = len(same) if all(same) else same.index(False)
     while alike and (
         items[alike - 1].role == "tool"
         or items[alike - 1].tool_calls

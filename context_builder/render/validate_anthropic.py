@@ -7,12 +7,14 @@ mistakes, and those of requests that were made elsewhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from context_builder.errors import UnknownModelError
 from context_builder.render.adapter import Problem
 from context_builder.render.claude import Claude, claude_of
 from context_builder.render.validate_anthropic_blocks import (
+    MAX_PICTURES,
+    MAX_PICTURES_OF_SMALL,
     blank_problems,
     block_problems,
     blocks_of,
@@ -28,9 +30,13 @@ from context_builder.render.validate_anthropic_settings import (
 )
 from context_builder.tokens import resolve_model
 
+if TYPE_CHECKING:
+    from context_builder.tokens import ModelInfo
+
 __all__ = ["pair_problems", "validate_anthropic"]
 
 MAX_MESSAGES = 100_000
+SMALL_WINDOW_TOKENS = 200_000
 
 _FIELDS = frozenset(
     {
@@ -88,7 +94,7 @@ def _problems(request: Mapping[str, Any], messages: Sequence[Any]) -> Iterator[P
     yield from tool_problems(request, claude)
     yield from thinking_problems(request, messages, claude)
     yield from mark_problems(request, messages)
-    yield from image_problems(messages)
+    yield from image_problems(messages, _most_pictures(request.get("model")))
     yield from text_problems(request)
 
 
@@ -113,17 +119,26 @@ def _field_problems(
 
 
 def _limit_problems(request: Mapping[str, Any]) -> Iterator[Problem]:
-    asked, model = request.get("max_tokens"), request.get("model")
-    if not isinstance(asked, int) or not model:
-        return
-    try:
-        info = resolve_model(model)
-    except UnknownModelError:
+    asked, info = request.get("max_tokens"), _known_model(request.get("model"))
+    if not isinstance(asked, int) or info is None or info.is_guess:
         return
     most = info.max_output_tokens
-    if most is not None and asked > most and not info.is_guess:
+    if most is not None and asked > most:
         rule = f"the model writes at most {most:,} tokens"
         yield Problem("max_tokens", rule, "Lower max_tokens")
+
+
+def _most_pictures(model: Any) -> int:
+    info = _known_model(model)
+    is_small = info is not None and info.context_window <= SMALL_WINDOW_TOKENS
+    return MAX_PICTURES_OF_SMALL if is_small else MAX_PICTURES
+
+
+def _known_model(model: Any) -> ModelInfo | None:
+    try:
+        return resolve_model(model) if model else None
+    except UnknownModelError:
+        return None
 
 
 # --- roles ---------------------------------------------------------------------------

@@ -45,6 +45,8 @@ MAX_SIDE = 8_000
 MAX_SIDE_OF_MANY = 2_000
 MANY_PICTURES = 20
 MAX_PICTURES = 600
+MAX_PICTURES_OF_SMALL = 100
+"""How many pictures a request holds; of models with a window of 200,000 tokens."""
 
 
 def role_at(messages: Sequence[Any], number: int) -> str | None:
@@ -199,11 +201,13 @@ _CHECKS = {
 # --- the whole -----------------------------------------------------------------------
 
 
-def image_problems(messages: Sequence[Any]) -> Iterator[Problem]:
+def image_problems(
+    messages: Sequence[Any], most_pictures: int = MAX_PICTURES
+) -> Iterator[Problem]:
     """Yield it where there are too many pictures, or pictures that are too large."""
     pictures = list(_pictures(messages))
-    if len(pictures) > MAX_PICTURES:
-        rule = f"a request holds at most {MAX_PICTURES} pictures"
+    if len(pictures) > most_pictures:
+        rule = f"a request holds at most {most_pictures} pictures with this model"
         yield Problem("messages", rule, "Leave the oldest out")
     most = MAX_SIDE_OF_MANY if len(pictures) > MANY_PICTURES else MAX_SIDE
     for where, data in pictures:

@@ -266,8 +266,8 @@ def _as_json_value(text: str) -> str:
         return json.dumps(text, ensure_ascii=False)
 
 
-def _dumps(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+_dumps = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+"""Writes JSON without blanks."""
 
 
 def _content_tokens(message: Payload, count: Count, framing: OpenAIFraming) -> int:
@@ -286,6 +286,8 @@ def _content_text(content: object) -> str:
 
 
 def _media_tokens(content: object, count: Count, framing: OpenAIFraming) -> int:
+    if isinstance(content, str):
+        return 0
     return sum(_part_tokens(part, count, framing) for part in _parts(content))
 
 

@@ -109,9 +109,9 @@ class _Writer:
             return self._object(schema, depth)
         return self._array(schema, depth) if kind == "array" else str(kind or "any")
 
-    def _resolved(self, schema: Schema | bool) -> Schema:
-        if isinstance(schema, bool):
-            return {}  # anything, or nothing: no type is named
+    def _resolved(self, schema: Schema | bool | Sequence[Schema]) -> Schema:
+        if not isinstance(schema, Mapping):
+            return {}  # anything, nothing, or one for each place: no type is named
         found = self.definitions.get(schema.get("$ref", ""), {})
         return {**found, **schema} if found else schema
 

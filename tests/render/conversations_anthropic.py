@@ -219,7 +219,7 @@ def thoughts(draw: st.DrawFn) -> tuple[ReasoningPart, ...]:
     )
     if not provider:
         return ()
-    return (thought(draw(st.text(max_size=9)), provider=provider, model=None),)
+    return (thought(draw(st.just("") | TEXTS), provider=provider, model=None),)
 
 
 @st.composite

@@ -21,6 +21,16 @@ from context_builder.render.validate_openai_responses import (
     validate_openai_responses,
 )
 from tests.render import (
+    limits_anthropic,
+    limits_anthropic_settings,
+    limits_bedrock,
+    limits_bedrock_settings,
+    limits_chat,
+    limits_compatible,
+    limits_gemini,
+    limits_ollama,
+    limits_openai,
+    limits_responses,
     test_cohere,
     test_mistral,
     test_ollama,
@@ -111,6 +121,17 @@ _REFUSED: Mapping[str, Callable[[], Iterable[_Case]]] = {
     "openai-responses": _responses,
 }
 TARGETS = (*_VALIDATORS, "openai-compatible")
+_LIMITS: Mapping[str, Mapping[str, tuple[Any, Any]]] = {
+    "anthropic": {**limits_anthropic.LIMITS, **limits_anthropic_settings.SETTINGS},
+    "bedrock": {**limits_bedrock.LIMITS, **limits_bedrock_settings.SETTINGS},
+    "cohere": limits_chat.COHERE,
+    "gemini": limits_gemini.LIMITS,
+    "mistral": limits_chat.MISTRAL,
+    "ollama": limits_ollama.LIMITS,
+    "openai": limits_openai.LIMITS,
+    "openai-responses": limits_responses.LIMITS,
+}
+"""Bodies on both sides of each limit: what is just taken, and what just is not."""
 
 
 def refusals(target: str) -> dict[str, list[str]]:
@@ -118,8 +139,27 @@ def refusals(target: str) -> dict[str, list[str]]:
     if target == "openai-compatible":
         return _compatible()
     validate = _VALIDATORS[target]
-    cases = [*_REFUSED[target](), *MORE.get(target, {}).items()]
+    cases = [*_REFUSED[target](), *MORE.get(target, {}).items(), *_beyond(target)]
     return {name: [str(one) for one in validate(body)] for name, body in cases}
+
+
+def _beyond(target: str) -> Iterator[_Case]:
+    for name, (_, body) in _LIMITS[target].items():
+        if body is not None:
+            yield f"limit: {name}", body
+
+
+def wrongly_refused(target: str) -> dict[str, list[str]]:
+    """Return what bodies within the limits are told; empty: all are taken."""
+    told: dict[str, list[str]] = {}
+    if target == "openai-compatible":
+        for name, adapter, body in limits_compatible.taken():
+            told[name] = [str(one) for one in adapter.validate(body)]
+    else:
+        for name, (body, _) in _LIMITS[target].items():
+            if body is not None:
+                told[name] = [str(one) for one in _VALIDATORS[target](body)]
+    return {name: words for name, words in told.items() if words}
 
 
 def _compatible() -> dict[str, list[str]]:
@@ -129,6 +169,8 @@ def _compatible() -> dict[str, list[str]]:
     for number, (adapter, path, value, _) in enumerate(rows):
         body = broken(adapter.render(module.CHAT).request, path, value)
         told[f"{number} {path}"] = [str(one) for one in adapter.validate(body)]
+    for name, family, beyond in limits_compatible.refused():
+        told[f"limit: {name}"] = [str(one) for one in family.validate(beyond)]
     return told
 
 

@@ -136,7 +136,7 @@ def test_thinking_is_left_out_where_the_running_calls_were_made_without() -> Non
     [
         (OLDER, {"thinking_budget_tokens": 500}, ("enabled", 1_024, None)),
         (OLDER, {"reasoning_effort": "low"}, ("enabled", 2_048, None)),
-        ("claude-opus-4-5", {"reasoning_effort": "max"}, ("enabled", 8_191, "high")),
+        ("claude-opus-4-5", {"reasoning_effort": "max"}, ("enabled", 32_768, "high")),
         ("claude-opus-4-6", {"reasoning_effort": "xhigh"}, ("adaptive", None, "max")),
         (
             "claude-opus-4-6",

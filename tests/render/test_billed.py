@@ -16,7 +16,7 @@ from context_builder.render.anthropic_tokens import tools_tokens
 from context_builder.render.bedrock_blocks import Names, said_parts
 from context_builder.render.bedrock_tokens import blocks_tokens, config_tokens
 from context_builder.render.estimated_tokens import ChatFraming, message_tokens
-from context_builder.render.openai_chat import say_part
+from context_builder.render.openai_chat_parts import say_part
 from context_builder.render.validate_anthropic import validate_anthropic
 from context_builder.render.validate_openai_responses import (
     validate_openai_responses,

@@ -12,7 +12,7 @@ from context_builder.render.anthropic_blocks import said_parts as anthropic_part
 from context_builder.render.bedrock_tokens import blocks_tokens
 from context_builder.render.described import described_part
 from context_builder.render.frames import note_text
-from context_builder.render.openai_chat import say_part
+from context_builder.render.openai_chat_parts import say_part
 from context_builder.render.openai_responses_tokens import said_tokens
 from context_builder.render.validate_bedrock import validate_bedrock
 from context_builder.render.validate_gemini import validate_gemini
