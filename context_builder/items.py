@@ -8,9 +8,20 @@ clock.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, Literal
+import operator
+from typing import TYPE_CHECKING, Literal
 
+from context_builder.context_item import (
+    PRIORITY_BACKGROUND,
+    PRIORITY_CURRENT_TOOL,
+    PRIORITY_HISTORY,
+    PRIORITY_LATEST_USER,
+    PRIORITY_OTHER,
+    PRIORITY_SYSTEM,
+    SPOKEN_SOURCES,
+    ContextItem,
+    default_priority,
+)
 from context_builder.copies import changed
 from context_builder.entries import (
     Cleared,
@@ -28,11 +39,18 @@ from context_builder.entries import (
     ToolsSet,
     UsageRecorded,
 )
-from context_builder.errors import InvalidItemError
-from context_builder.messages import Content, ReasoningPart, Role, ToolCall
-from context_builder.unicode import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
+    "PRIORITY_BACKGROUND",
+    "PRIORITY_CURRENT_TOOL",
+    "PRIORITY_HISTORY",
+    "PRIORITY_LATEST_USER",
+    "PRIORITY_OTHER",
+    "PRIORITY_SYSTEM",
+    "SPOKEN_SOURCES",
     "Action",
     "Change",
     "Cleared",
@@ -60,132 +78,6 @@ __all__ = [
     "UsageRecorded",
     "default_priority",
 ]
-
-PRIORITY_SYSTEM = 100
-PRIORITY_LATEST_USER = 90
-PRIORITY_CURRENT_TOOL = 80
-PRIORITY_HISTORY = 70
-PRIORITY_OTHER = 50
-PRIORITY_BACKGROUND = 20
-
-_PRIORITY_BY_ROLE: Mapping[str, int] = {
-    "system": PRIORITY_SYSTEM,
-    "user": PRIORITY_LATEST_USER,
-    "assistant": PRIORITY_HISTORY,
-    "tool": PRIORITY_CURRENT_TOOL,
-}
-_PRIORITY_BY_SOURCE: Mapping[str, int] = {
-    "memory": PRIORITY_BACKGROUND,
-    "summary": PRIORITY_HISTORY,
-    "event": PRIORITY_OTHER,
-}
-
-SPOKEN_SOURCES = frozenset({"user", "message"})
-"""Sources of user text that a user really said. Other user-role text is framed data."""
-
-
-def default_priority(role: str, source: str, *, optional: bool) -> int:
-    """Say how important an item is when nobody said so (0 to 100)."""
-    if optional:
-        return PRIORITY_BACKGROUND
-    return _PRIORITY_BY_SOURCE.get(source) or _PRIORITY_BY_ROLE.get(
-        role, PRIORITY_OTHER
-    )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ContextItem:
-    """Anything that could be shown to a model: a message, a memory, a tool's result.
-
-    Raises:
-        InvalidItemError: If the role is unknown, or the priority is not from 0 to 100.
-    """
-
-    role: Role
-    content: Content = dataclasses.field(default="", repr=False)
-    """Text, or parts. Empty for a message that only calls tools. Not in the `repr`:
-    that ends up in logs and in reports of errors."""
-    id: str = ""
-    """The session's name for the item, such as `"i7"`; given when it enters the log."""
-    priority: int = -1
-    """0 to 100, higher stays longer; left out: by kind. It never decides the order."""
-    source: str = "message"
-    """Where it comes from: message, user, assistant, system_prompt, tool_result,
-    memory, summary, event, or a name of your own."""
-    timestamp: float | None = None
-    """Seconds since the epoch. Data only: the order of the log is the order."""
-    optional: bool = False
-    """Background that is the first to go."""
-    cache_key: str | None = None
-    """Within a session, a newer item with this key stands in for the older."""
-    pinned: bool = False
-    """Never shortened, never evicted."""
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
-    """The call that this result answers."""
-    tool_name: str | None = None
-    reasoning: tuple[ReasoningPart, ...] = ()
-    name: str | None = None
-    """A participant's name, for vendors that take one."""
-    is_error: bool = False
-    """The tool failed."""
-    partial: bool = False
-    """Only a part was received: the stream was cut."""
-    metadata: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
-    """Yours; kept with the item, never sent. `metadata["extra"]` holds vendor marks."""
-    has_own_priority: bool | None = None
-    """Whether the priority was given, not taken by kind. A given one never decays."""
-
-    def __post_init__(self) -> None:
-        given: tuple[object, object, object] = (self.role, self.source, self.priority)
-        role, source, priority = given  # as they came: nobody checked them yet
-        if not isinstance(role, str) or role not in _PRIORITY_BY_ROLE:
-            message = f"role {quoted(role)} is none of system, user, assistant, tool"
-            raise InvalidItemError(message, field="role", value=role)
-        if not isinstance(source, str):
-            message = f"source must be text, not {type(source).__name__}"
-            raise InvalidItemError(message, field="source", value=source)
-        if isinstance(priority, bool) or not isinstance(priority, int):
-            message = f"priority {quoted(priority)} is no whole number"
-            raise InvalidItemError(message, field="priority", value=priority)
-        self._set_priority()
-
-    def _set_priority(self) -> None:
-        if self.has_own_priority is None:
-            object.__setattr__(self, "has_own_priority", self.priority != -1)
-        if self.priority == -1:
-            priority = default_priority(self.role, self.source, optional=self.optional)
-            object.__setattr__(self, "priority", priority)
-        elif not 0 <= self.priority <= 100:  # noqa: PLR2004  the range of priorities
-            message = f"priority {quoted(self.priority)} is not from 0 to 100"
-            raise InvalidItemError(message, field="priority", value=self.priority)
-
-    @property
-    def is_spoken(self) -> bool:
-        """Whether it is the user's own word, as opposed to data in a user message."""
-        return (
-            self.role == "user" and self.source in SPOKEN_SOURCES and not self.optional
-        )
-
-    @property
-    def is_background(self) -> bool:
-        """Whether it is background or recalled text, counted in that share.
-
-        A memory that was rated is not: its priority decides how long it stays.
-        """
-        return self.optional or (self.source == "memory" and not self.has_own_priority)
-
-    @property
-    def text(self) -> str:
-        """The text of the content, its text parts joined by line breaks."""
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content if part.type == "text")
-
-    def with_content(self, content: Content) -> ContextItem:
-        """Return a copy that says `content`; everything else stays."""
-        return dataclasses.replace(self, content=content)
-
 
 # --- the log ------------------------------------------------------------------------
 
@@ -344,6 +236,9 @@ Change = (
 """What a log entry means for the units. A unit alone was added at the end."""
 
 
+_SIZES = operator.attrgetter("sizes")
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
     """A decision in the making: which unit is shown how, and what that costs."""
@@ -365,12 +260,19 @@ class Plan:
     important makes way for it."""
     head: frozenset[float] = frozenset()
     """The units that hold the first messages, where those are to stay longest."""
+    _units_tokens: int = dataclasses.field(
+        default=-1, init=False, compare=False, repr=False
+    )
+    """What all units take, once somebody has asked: a plan is asked again and again."""
 
     @property
     def tokens(self) -> int:
         """Input tokens of the whole request."""
+        if self._units_tokens < 0:
+            tokens = sum(map(sum, map(_SIZES, self.units)))
+            object.__setattr__(self, "_units_tokens", tokens)
         gap = self.notice_tokens if self.has_gap else 0
-        return self.fixed_tokens + gap + sum(unit.tokens for unit in self.units)
+        return self.fixed_tokens + gap + self._units_tokens
 
     @property
     def excess_tokens(self) -> int:

@@ -26,7 +26,7 @@ from context_builder.sessions import SessionManager
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["growth", "held", "turns", "weight"]
+__all__ = ["growth", "held", "live", "turns", "weight"]
 
 QUESTION = "What is the status of order {}, and when will it arrive at the warehouse? "
 ANSWER = "Order {} left on Tuesday. It passed the border and will arrive on Friday. "
@@ -202,6 +202,29 @@ def weight(*, sessions: int, messages: int) -> dict[str, float]:
     return {"text": round(text_bytes / 1_000, 1)} | rows
 
 
+def live(*, sessions: tuple[int, ...], messages: int) -> dict[str, float]:
+    """Measure all that a process holds in kB a session over its text, as it is used.
+
+    Sessions come one after the other to one manager with its defaults, and each is
+    built. What is told is of all of them, awake and asleep.
+    """
+    text_bytes = sum(len(message["content"]) for message in _history(messages))
+    rows = {}
+    store = f"sqlite:///{tempfile.mkdtemp()}/s.db"
+    with _manager(store, max_tokens=100_000) as manager:
+        _fill(manager, "warm", messages, builds=True)
+        gc.collect()
+        tracemalloc.start()
+        for number in range(max(sessions)):
+            _fill(manager, f"s{number}", messages, builds=True)
+            if number + 1 in sessions:
+                gc.collect()
+                held_bytes = tracemalloc.get_traced_memory()[0] / (number + 1)
+                rows[f"{number + 1:,}"] = round((held_bytes - text_bytes) / 1_000, 1)
+        tracemalloc.stop()
+    return rows
+
+
 def _fill(
     manager: SessionManager, session_id: str, messages: int, *, builds: bool
 ) -> None:
@@ -256,6 +279,7 @@ def main() -> None:
     parser.add_argument("--history", type=int, nargs="*", default=[100, 1_000])
     parser.add_argument("--lengths", type=int, nargs="*", default=[100, 10_000])
     parser.add_argument("--held", type=int, default=10_000)
+    parser.add_argument("--live", type=int, nargs="*", default=[50, 200, 1_000])
     parser.add_argument("--messages", type=int, default=100)
     parser.add_argument("--folder", help="where files lie; default: a temporary one")
     args = parser.parse_args()
@@ -273,6 +297,10 @@ def main() -> None:
     _table(
         f"kB over the text, {args.messages} messages",
         weight(sessions=50, messages=args.messages),
+    )
+    _table(
+        "kB over the text, by sessions held, with default settings",
+        live(sessions=tuple(args.live), messages=args.messages),
     )
     _table(
         "sessions held in one process",

@@ -8,7 +8,7 @@ from pickle import PicklingError
 from typing import TYPE_CHECKING
 
 from context_builder.builder import ContextBuilder
-from context_builder.packing import decided, outside_of, pack, take_up, unpack
+from context_builder.packing import Texts, decided, outside_of, pack, take_up, unpack
 from context_builder.targets import TargetKey
 
 if TYPE_CHECKING:
@@ -29,12 +29,17 @@ class PackedSession:
     """What requests were decided for."""
     data: bytes
     """Log and decisions, as `pack` returned them."""
+    texts: tuple[bytes, ...]
+    """Their long texts, as `Texts.packed` returned them."""
     system_callable: Callable[[], str] | None
     """What is asked for the system prompt, if it is a function."""
 
 
 class Sleeper(ContextBuilder):
     """A builder that can be put aside between two turns, in little memory."""
+
+    _texts = Texts()
+    """What was packed of its texts when it slept the last time."""
 
     def packed(self) -> PackedSession:
         """Return its log, and all that was decided.
@@ -47,12 +52,12 @@ class Sleeper(ContextBuilder):
             said, targets = self._hook_state.said, self._targets
             decisions = [decided(target) for target in targets.values()]
             whole = (state, said, self._counted, decisions)
-            keys = tuple(targets)
+            keys, texts = tuple(targets), self._texts.to_add_to()
             try:
-                data = pack(whole, _outside(targets.values()))
+                data = pack(whole, _outside(targets.values()), texts)
             except PicklingError:  # somebody's own object: it is decided anew
-                keys, data = (), pack((state, said, {}, []), {})
-            return PackedSession(keys, data, self._system_callable)
+                keys, data = (), pack((state, said, {}, []), {}, texts)
+            return PackedSession(keys, data, texts.packed(), self._system_callable)
 
     def unpack(self, packed: PackedSession) -> None:
         """Become the session that was packed. Only an empty one can."""
@@ -60,7 +65,8 @@ class Sleeper(ContextBuilder):
             targets = [
                 self._target(key.name, key.model, key.max_tokens) for key in packed.keys
             ]
-            whole = unpack(packed.data, _outside(targets))
+            self._texts = Texts.of(packed.texts)
+            whole = unpack(packed.data, _outside(targets), self._texts)
             state, self._hook_state.said, counted, decisions = whole
             for name, value in zip(_STATE, state, strict=True):
                 setattr(self, name, value)

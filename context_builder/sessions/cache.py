@@ -3,7 +3,8 @@
 The sessions used last stay awake: ready, with their decision. Those before them sleep,
 packed with their decision, and wake without asking the store or deciding anything anew.
 The rest, and what was idle for too long, leaves memory; the store has all of it. What
-is in use is not here, so it cannot be evicted under its user.
+is in use is not here, so it cannot be evicted under its user. Nothing is packed or
+unpacked while the lock is held, so that nobody waits for somebody else's session.
 """
 
 from __future__ import annotations
@@ -23,34 +24,43 @@ if TYPE_CHECKING:
 
     from context_builder.sessions.store import SessionKey
 
-__all__ = ["SessionCache"]
+__all__ = ["SessionCache", "Sleeping"]
 
-LONGEST_SLEEPER = 400
-"""Entries; a longer session is not put to sleep but dropped: reading it again in a
-thread is better than compressing it in an event loop."""
+LONG = 400
+"""Entries; a longer session is packed and unpacked in a thread, not in an event
+loop."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Sleeping:
+class Sleeping:
     """A session that is packed: its log, and what was decided."""
 
     journal: Journal
     packed: PackedSession | Session
     """The session itself, if it has something in it that cannot be packed."""
+    is_long: bool
 
     @classmethod
-    def of(cls, session: Session) -> _Sleeping:
+    def of(cls, session: Session) -> Sleeping:
+        """Put a session aside, as it is."""
+        packed: PackedSession | Session
         try:
-            return cls(session.journal, session.packed())
+            packed = session.packed()
         except PicklingError:
-            return cls(session.journal, session)
+            packed = session
+        return cls(session.journal, packed, is_long=_is_long(session))
 
-    def wake(self, make: Callable[[Journal], Session]) -> Session:
+    def woken(self, make: Callable[[Journal], Session]) -> Session:
+        """Return the session as it was."""
         if not isinstance(self.packed, PackedSession):
             return self.packed
         session = make(self.journal)
         session.unpack(self.packed)
         return session
+
+
+def _is_long(session: Session) -> bool:
+    return len(session.log) > LONG
 
 
 class SessionCache:
@@ -76,7 +86,7 @@ class SessionCache:
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._awake: OrderedDict[SessionKey, tuple[float, Session]] = OrderedDict()
-        self._asleep: OrderedDict[SessionKey, tuple[float, _Sleeping]] = OrderedDict()
+        self._asleep: OrderedDict[SessionKey, tuple[float, Sleeping]] = OrderedDict()
         self._in_use = 0
         self._lock = threading.RLock()
 
@@ -90,26 +100,53 @@ class SessionCache:
         with self._lock:
             return key in self._awake or key in self._asleep
 
-    def take(
-        self, key: SessionKey, make: Callable[[Journal], Session]
-    ) -> Session | None:
+    def take(self, key: SessionKey) -> Session | Sleeping | None:
         """Take a session out, for use; None if it is not here. See `done`."""
         with self._lock:
             self._in_use += 1
             _, awake = self._awake.pop(key, (0.0, None))
             _, asleep = self._asleep.pop(key, (0.0, None))
-        if awake is not None:
-            return awake
-        return None if asleep is None else asleep.wake(make)
+        return asleep if awake is None else awake
 
     def done(self, key: SessionKey, session: Session | None) -> list[SessionKey]:
-        """End the use of a session, keep it if given, and return who had to go."""
+        """End the use of a session, keep it if given, and return who had to go.
+
+        It stays awake until somebody calls `put_to_sleep`.
+        """
         with self._lock:
             self._in_use -= 1
             if session is not None and session.can_be_kept:
                 self._awake[key] = (self._clock(), session)
-            dropped = self._put_to_sleep()
-            return dropped + self.sweep()
+            return self.sweep()
+
+    @property
+    def excess(self) -> int:
+        """How many more sessions are awake than may stay so."""
+        with self._lock:
+            return max(0, len(self._awake) - self._max_awake)
+
+    @property
+    def is_next_long(self) -> bool:
+        """Whether the one to be put to sleep next takes long to pack."""
+        with self._lock:
+            entry = next(iter(self._awake.values()), None)
+            return entry is not None and _is_long(entry[1])
+
+    def put_to_sleep(self) -> None:
+        """Pack the session that nobody has used for longest, if too many are awake.
+
+        Who opens it meanwhile gets it awake, and what was packed counts for nothing.
+        """
+        with self._lock:
+            if not self.excess:
+                return
+            key, (_, session) = next(iter(self._awake.items()))
+        asleep = Sleeping.of(session)
+        with self._lock:
+            used, still = self._awake.get(key, (0.0, None))
+            if still is session:
+                del self._awake[key]
+                self._asleep[key] = (used, asleep)
 
     def discard(self, key: SessionKey) -> None:
         """Forget a session."""
@@ -145,13 +182,3 @@ class SessionCache:
         if self._idle_seconds is None:
             return False
         return self._clock() - used >= self._idle_seconds
-
-    def _put_to_sleep(self) -> list[SessionKey]:
-        dropped = []
-        while len(self._awake) > self._max_awake:
-            key, (used, session) = self._awake.popitem(last=False)
-            if len(session.log) > LONGEST_SLEEPER:
-                dropped.append(key)
-            else:
-                self._asleep[key] = (used, _Sleeping.of(session))
-        return dropped

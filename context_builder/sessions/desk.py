@@ -6,6 +6,7 @@ that they share one bound on memory. It says what has to be done as flows.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from functools import partial
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from context_builder.errors import StoreError
 from context_builder.logs import log_event
 from context_builder.sessions import flow
+from context_builder.sessions.bedtime import Bedtime
+from context_builder.sessions.cache import Sleeping
 from context_builder.sessions.codec import DamagedError, RecordCodec, to_json
 from context_builder.sessions.flow import Flow, Pause, Work, drive
 from context_builder.sessions.gate import Gate
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Desk"]
 
+MOST_TIRED = 16
+"""So many more sessions than may stay awake wait for a moment to be put to sleep."""
 LONG = 200
 """Records; more of them are read in a thread, not in an event loop."""
 
@@ -71,6 +76,7 @@ class Desk:
         self.telemetry = telemetry
         self.wait_seconds = wait_seconds
         self.gate = Gate()
+        self.bedtime = Bedtime(cache)
         self._cipher = cipher
         self.redactor = redactor
         self._settings = dict(settings)
@@ -110,8 +116,9 @@ class Desk:
         deadline = time.monotonic() + self.wait_seconds
         lease = yield from self.leases.obtain(key, deadline=deadline)
         waited = time.perf_counter() - started
-        cached = self.cache.take(key, self.make(key))
+        taken = self.cache.take(key)
         try:
+            cached = yield from self._awake(key, taken)
             opened = yield from self._opened(lease, cached)
             yield Pause(0)  # the last moment to be cancelled
         except BaseException:
@@ -130,6 +137,18 @@ class Desk:
             duration_seconds=round(seconds, 6),
         )
         return opened
+
+    def _awake(
+        self, key: SessionKey, taken: Session | Sleeping | None
+    ) -> Flow[Session | None]:
+        """Wake a session, if it sleeps."""
+        if not isinstance(taken, Sleeping):
+            return taken
+        wake = partial(taken.woken, self.make(key))
+        if not taken.is_long:
+            return wake()
+        woken: Session = yield Work(wake)
+        return woken
 
     def _opened(
         self, lease: Lease, cached: Session | None
@@ -163,7 +182,27 @@ class Desk:
         return handle, turn
 
     def closed(self, session: Session) -> None:
-        """Keep a session in memory for its next turn, and let the next one in."""
+        """Keep a session in memory for its next turn, and let the next one in.
+
+        Those that nobody has used for longest are then put to sleep.
+        """
+        self._let_in(session)
+        while self.cache.excess:
+            self.cache.put_to_sleep()
+
+    def aclosed(self, session: Session) -> None:
+        """Keep a session in memory, as `closed`; others are put to sleep a bit later.
+
+        That is when the answer is on its way, and one after the other, so that nobody
+        waits for more than one of them.
+        """
+        self._let_in(session)
+        while self.cache.excess > MOST_TIRED:
+            self.cache.put_to_sleep()
+        if self.cache.excess:
+            self.bedtime.come(asyncio.get_running_loop())
+
+    def _let_in(self, session: Session) -> None:
         gone = self.cache.done(session.key, session)
         self.gate.leave(session.key)
         self._tell_evicted(gone)

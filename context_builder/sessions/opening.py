@@ -90,7 +90,7 @@ class Opening:
         except StoreError as failure:
             self._could_not_keep(failure, error)
         finally:
-            self._desk.closed(session)
+            self._desk.aclosed(session)
 
     def _begin(self) -> tuple[Desk, SessionKey]:
         if self._is_used:

@@ -2,8 +2,9 @@
 
 SQLite's write-ahead log makes an append one write and one flush to the disk. What is
 acknowledged has been flushed (`synchronous=FULL`); leases need not outlive a power cut,
-because their holders do not either, so they cost no flush. Appends that wait at the
-same time, from several threads, share one.
+because their holders do not either, so they cost no flush. A lease whose process has
+ended is free at once: all of them are on this machine. Appends that wait at the same
+time, from several threads, share one flush.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from context_builder.errors import StoreError
+from context_builder.sessions.processes import is_gone, named_owner
 from context_builder.sessions.sqlite_file import SQLiteFile
 from context_builder.sessions.store import (
     Appended,
@@ -72,6 +74,12 @@ ON CONFLICT (namespace, session_id) DO UPDATE
 SET owner = :owner, token = token + 1, lease_until = :until
 WHERE owner IS NULL OR owner = :owner OR lease_until <= :now
 RETURNING token, incarnation, version
+"""
+_FIND_OWNER = """
+SELECT owner FROM sessions WHERE namespace = :namespace AND session_id = :id
+"""
+_FREE = """
+UPDATE sessions SET owner = NULL WHERE namespace = :namespace AND session_id = :id
 """
 _RENEW = """
 UPDATE sessions SET lease_until = :until
@@ -159,6 +167,11 @@ class SQLiteStore(Twins):
         self._clock = clock
         self._threads: tuple[int, ThreadPoolExecutor] | None = None
 
+    @property
+    def path(self) -> Path:
+        """The file; it is made when it is first written or read."""
+        return self._file.path
+
     # --- who may write ------------------------------------------------------------
 
     def acquire(
@@ -166,6 +179,7 @@ class SQLiteStore(Twins):
     ) -> Lease | None:
         """Return a lease that fences off all earlier ones; None if it is taken."""
         now = self._clock()
+        owner = named_owner(owner)
         facts = {
             "namespace": key.raw_namespace,
             "id": key.raw_id,
@@ -174,7 +188,7 @@ class SQLiteStore(Twins):
             "owner": owner,
             "until": now + lease_seconds,
         }
-        row = self._file.write(lambda db: db.execute(_ACQUIRE, facts).fetchone())
+        row = self._file.write(partial(_acquire, facts=facts))
         return None if row is None else Lease(key, owner, *row)
 
     def renew(self, lease: Lease, *, lease_seconds: float) -> bool:
@@ -276,6 +290,15 @@ class SQLiteStore(Twins):
             self._threads = (os.getpid(), threads)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads[1], work)
+
+
+def _acquire(db: sqlite3.Connection, *, facts: dict[str, object]) -> Any:
+    """Take a lease that is free, or whose process has ended: nobody waits for that."""
+    row = db.execute(_ACQUIRE, facts).fetchone()
+    if row is None and is_gone(db.execute(_FIND_OWNER, facts).fetchone()[0]):
+        db.execute(_FREE, facts)
+        row = db.execute(_ACQUIRE, facts).fetchone()
+    return row
 
 
 def _held_by(lease: Lease) -> dict[str, object]:

@@ -68,6 +68,11 @@ class SQLiteFile:
         if self._pid != os.getpid():
             self._forget_process()
 
+    @property
+    def path(self) -> Path:
+        """Where the file lies."""
+        return self._path
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._turn:

@@ -7,6 +7,7 @@ import os
 import pickle
 import sys
 import zlib
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +15,10 @@ import pytest
 from context_builder.collect.log import SessionLog
 from context_builder.hooks import Hooks
 from context_builder.items import ContextItem
-from context_builder.packing import decided, pack, unpack
+from context_builder.packing import Texts, decided, pack, unpack
+from context_builder.render.script import Spoken
 from context_builder.sessions import SessionManager
+from context_builder.sessions.asleep import PackedSession
 from context_builder.testing import FakeSummarizer
 
 if TYPE_CHECKING:
@@ -130,7 +133,8 @@ def test_it_takes_less_than_its_texts() -> None:
     packed = ctx.packed()
     texts = sum(sys.getsizeof(message["content"] or "") for message in came)
     assert packed.keys
-    assert sys.getsizeof(packed.data) < texts / 2
+    held = [packed.data, *packed.texts]
+    assert sum(map(sys.getsizeof, held)) < texts / 2
 
 
 def test_a_prompt_that_is_asked_is_asked_after_a_sleep() -> None:
@@ -170,12 +174,12 @@ class Own(ContextItem):
 def test_nothing_of_somebody_else_is_packed_or_unpacked() -> None:
     """Only values of the library are; whoever has something else stays as it is."""
     with pytest.raises(pickle.PicklingError, match="Own"):
-        pack([Own("user", "Hello.")], {})
+        pack([Own("user", "Hello.")], {}, Texts())
     with pytest.raises(pickle.PicklingError, match="getcwd"):
-        pack([os.getcwd], {})
+        pack([os.getcwd], {}, Texts())
     foreign = zlib.compress(pickle.dumps(os.getcwd))
     with pytest.raises(pickle.UnpicklingError, match="getcwd"):
-        unpack(foreign, {})
+        unpack(foreign, {}, Texts())
     sleeper, _ = both()
     with sleeper.open("s") as ctx:
         ctx.add_turn([Own("user", "Hello.")])
@@ -214,3 +218,47 @@ def test_hooks_and_summaries_survive() -> None:
         assert said(one) == said(other)
         assert any("day 0" in str(message) for message in one.build())
         assert one.log.summaries
+
+
+def test_texts_are_packed_once() -> None:
+    """Who sleeps again packs the texts that came in since, and those alone."""
+    sleeper, waker = both(max_tokens=20_000)
+    blocks: list[tuple[bytes, ...]] = []
+    for number in range(20):
+        for sessions in (sleeper, waker):
+            with sessions.open("s") as ctx:
+                ctx.extend(turn(number))
+                ctx.build()
+            let_sleep(sessions)
+        packed = sleeper._desk.cache._asleep[ctx.key][1].packed
+        assert isinstance(packed, PackedSession)
+        blocks.append(packed.texts)
+    assert all(new[:-1] == old for old, new in pairwise(blocks[:8]))
+    assert max(map(len, blocks)) == 8  # then they are made one again
+    assert len(blocks[8]) == 1
+    with sleeper.open("s") as one, waker.open("s") as other:
+        assert said(one) == said(other)
+        assert one.dump() == other.dump()
+
+
+def test_what_was_said_is_not_said_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next request goes on from the one before the sleep."""
+    sleeper, _ = both(max_tokens=20_000)
+    with sleeper.open("s") as ctx:
+        ctx.extend([message for number in range(9) for message in turn(number)])
+        before = ctx.build()
+    let_sleep(sleeper)
+    added: list[str] = []
+    real = Spoken.add
+
+    def add(spoken: Spoken, item: ContextItem, *args: Any) -> None:
+        added.append(item.id)
+        real(spoken, item, *args)
+
+    monkeypatch.setattr(Spoken, "add", add)
+    with sleeper.open("s") as ctx:
+        assert ctx.build() == before
+        assert added == []
+        ctx.add_user_message("And now?")
+        assert ctx.build()[:-1] == before
+    assert added == ["i37"]

@@ -105,6 +105,17 @@ def test_errors_are_one_line(url: str, tmp_path: Path) -> None:
     assert run("list", url="mysql://x").exit_code == 2
 
 
+@pytest.mark.parametrize("command", ["list", "show", "export", "delete"])
+def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, command: str) -> None:
+    """Its name was mistyped: the error says which file was looked for."""
+    file = tmp_path / "typo.db"
+    names = () if command == "list" else ("s",)
+    result = run(command, *names, url=f"sqlite:///{file}")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"error: sessions: there is no file {str(file)!r}")
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_encrypted_session(tmp_path: Path) -> None:
     """Is shown with the key, which comes from a file."""
     url, key, file = f"sqlite:///{tmp_path}/e.db", generate_key(), tmp_path / "key"
