@@ -159,7 +159,8 @@ class AccountsFile(Accounts):
             except FileNotFoundError:
                 self._by_key, self._seen = {}, None
             except (OSError, *_DAMAGE) as error:
-                message = f"cannot read the users in {str(self._path)!r}: {error}"
+                why = getattr(error, "strerror", None) or error
+                message = f"cannot read the users in {str(self._path)!r}: {why}"
                 raise StoreError(message) from None
 
     def _write(self, accounts: list[Account]) -> None:

@@ -18,7 +18,7 @@ from context_builder.render.overflow import (
     overflow_of,
     was_cut_silently,
 )
-from context_builder.report import Report
+from context_builder.report import Report, RequestSize
 
 __all__ = ["Recoverable", "acall_with_recovery", "call_with_recovery"]
 
@@ -172,12 +172,12 @@ class _Built:
     """A request, and how large it is."""
 
     request: dict[str, Any]
-    report: Report
+    size: RequestSize | Report
 
     @property
     def tokens(self) -> int:
         """Its input, by our count."""
-        return self.report.tokens
+        return self.size.tokens
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class _Wish:
         """Build it, and wait for what that wants."""
         asked: dict[str, Any] = {"model": self.model, "max_tokens": self.max_tokens}
         request = ctx.request(self.target, **asked)
-        return _Built(request, ctx.explain(self.target, **asked))
+        return _Built(request, _size(ctx)(self.target, **asked))
 
     async def abuild(self, ctx: Recoverable) -> _Built:
         """Build it, and await what that wants, where the session can."""
@@ -201,7 +201,13 @@ class _Wish:
             return self.build(ctx)
         asked: dict[str, Any] = {"model": self.model, "max_tokens": self.max_tokens}
         request = await arequest(self.target, **asked)
-        return _Built(request, ctx.explain(self.target, **asked))
+        return _Built(request, _size(ctx)(self.target, **asked))
+
+
+def _size(ctx: Recoverable) -> Callable[..., RequestSize | Report]:
+    """Return what says how large a request is: the cheapest that a session has."""
+    size: Callable[..., RequestSize] | None = getattr(ctx, "request_size", None)
+    return ctx.explain if size is None else size
 
 
 def _requests(ctx: Recoverable, ask: _Ask) -> Flow[Any]:
@@ -326,6 +332,6 @@ def _given_up(
     return BudgetExceededError(
         needed_tokens=smallest.needed_tokens if smallest else built.tokens,
         limit_tokens=overflow.limit_tokens or built.tokens - 1,
-        parts=smallest.parts if smallest else built.report.parts,
+        parts=smallest.parts if smallest else built.size.parts,
         message=f"{tried} ({size}). {advice}",
     )

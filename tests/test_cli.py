@@ -334,6 +334,21 @@ def test_an_unknown_id_is_said(tmp_path: Path) -> None:
     assert_refused(run("count", file, "--id", "c"), "'c'", "a, b")
 
 
+def test_a_number_names_a_record_that_has_an_id_of_its_own(tmp_path: Path) -> None:
+    """An id wins over a number: there `2` is the first record, and `3` the third."""
+    file = write_jsonl(
+        tmp_path / "in.jsonl", record("2", "x"), record("b", "y"), record("c", "z")
+    )
+    options = ("--to", "anthropic", "--model", "claude-sonnet-4-5")
+    said = {
+        n: json.loads(run("convert", file, "--id", n, *options).stdout)["messages"]
+        for n in ("1", "2", "3")
+    }
+    assert said["1"] == said["2"] != said["3"]
+    for n in ("0", "4", "9" * 30, "\u00b2"):
+        assert_refused(run("convert", file, "--id", n, *options), "no record has")
+
+
 def test_an_id_of_several_records_is_refused(tmp_path: Path) -> None:
     """Rather than the first of them shown, as if it were the only one."""
     twice = write_jsonl(tmp_path / "in.jsonl", *(record("a", text) for text in "xyz"))

@@ -98,12 +98,23 @@ class Agent:
         """What the model may call."""
         return self._tools
 
-    def run(self, ctx: ContextBuilder, content: object = None) -> TurnResult:
+    def run(
+        self,
+        ctx: ContextBuilder,
+        content: object = None,
+        *,
+        on_event: Callable[[AgentEvent], None] | None = None,
+        keeps_answer: bool = True,
+    ) -> TurnResult:
         """Run one turn to its end.
 
         Args:
             ctx: The session. What is said, called and returned enters it.
             content: What the user says, text or parts; None: go on with what is there.
+            on_event: Called with what happens as it happens, pieces of the answer too.
+                The turn waits for it, and ends with what it raises.
+            keeps_answer: Make the answer durable before this returns. False: whoever
+                calls leaves the session's block at once, and that keeps it.
 
         Raises:
             ContextBuilderError: If an event loop is running here: use `arun`.
@@ -115,7 +126,7 @@ class Agent:
         """
         _refuse_in_loop()
         with self._held(ctx):
-            turn = self._turn(ctx, content, _nobody, streams=False)
+            turn = self._turn(ctx, content, on_event, keeps_answer=keeps_answer)
             line = open_line(self._driver, self._client, is_async=False)
             try:
                 result = drive(turn, line)
@@ -125,13 +136,29 @@ class Agent:
             self._preparing.start(ctx)
         return result
 
-    async def arun(self, ctx: ContextBuilder, content: object = None) -> TurnResult:
+    async def arun(
+        self,
+        ctx: ContextBuilder,
+        content: object = None,
+        *,
+        on_event: Callable[[AgentEvent], None] | None = None,
+        keeps_answer: bool = True,
+    ) -> TurnResult:
         """Run one turn to its end, as `run`, without holding up the event loop.
 
         A cancellation leaves the session whole: calls that were not answered are
         answered by a stand-in in the next request.
         """
-        return await self._arun(ctx, content, _nobody, streams=False)
+        with self._held(ctx):
+            turn = self._turn(ctx, content, on_event, keeps_answer=keeps_answer)
+            line = open_line(self._driver, self._client, is_async=True)
+            try:
+                result = await adrive(turn, line)
+            finally:
+                await line.aclose()
+        if self._preparing is not None:
+            self._preparing.astart(ctx)
+        return result
 
     async def astream(
         self, ctx: ContextBuilder, content: object = None
@@ -143,7 +170,7 @@ class Agent:
         """
         queue: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         running = asyncio.create_task(
-            self._arun(ctx, content, queue.put_nowait, streams=True)
+            self.arun(ctx, content, on_event=queue.put_nowait)
         )
         running.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -203,32 +230,13 @@ class Agent:
 
     # --- inside ---------------------------------------------------------------------
 
-    async def _arun(
-        self,
-        ctx: ContextBuilder,
-        content: object,
-        emit: Callable[[AgentEvent], None],
-        *,
-        streams: bool,
-    ) -> TurnResult:
-        with self._held(ctx):
-            turn = self._turn(ctx, content, emit, streams=streams)
-            line = open_line(self._driver, self._client, is_async=True)
-            try:
-                result = await adrive(turn, line)
-            finally:
-                await line.aclose()
-        if self._preparing is not None:
-            self._preparing.astart(ctx)
-        return result
-
     def _turn(
         self,
         ctx: ContextBuilder,
         content: object,
-        emit: Callable[[AgentEvent], None],
+        on_event: Callable[[AgentEvent], None] | None,
         *,
-        streams: bool,
+        keeps_answer: bool,
     ) -> Turn:
         own = own_tools(
             ctx, self._target, recall=self._recall_tool, compact=self._compact_tool
@@ -244,8 +252,10 @@ class Agent:
             definitions=self._definitions,
             max_rounds=self._max_rounds,
             max_parallel_calls=self._max_parallel_calls,
+            keeps_answer=keeps_answer,
         )
-        return Turn(ctx, content, plan, emit=emit, streams=streams)
+        is_watched = on_event is not None
+        return Turn(ctx, content, plan, emit=on_event or _nobody, streams=is_watched)
 
     @contextlib.contextmanager
     def _held(self, ctx: ContextBuilder) -> Iterator[None]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from context_builder.agent.drivers import Arguments, Driver
     from context_builder.agent.turn import Ask, Turn
     from context_builder.builder import ContextBuilder
-    from context_builder.report import Report
+    from context_builder.report import Report, RequestSize
 
 __all__ = ["Question", "Watched", "close_pieces", "plain"]
 
@@ -26,7 +26,7 @@ class Watched:
 
     def __init__(self, ctx: ContextBuilder) -> None:
         self._ctx = ctx
-        self.report: Report | None = None
+        self.size: RequestSize | None = None
 
     @property
     def model(self) -> str | None:
@@ -43,8 +43,13 @@ class Watched:
 
     def explain(self, target: str = "openai", **asked: Any) -> Report:
         """Return what became of every item."""
-        self.report = self._ctx.explain(target, **asked)
-        return self.report
+        report: Report = self._ctx.explain(target, **asked)
+        return report
+
+    def request_size(self, target: str = "openai", **asked: Any) -> RequestSize:
+        """Return how large the request is."""
+        self.size = self._ctx.request_size(target, **asked)
+        return self.size
 
     def learn_limit(self, model: str, limit_tokens: int) -> None:
         """Remember how much a model really takes."""
@@ -63,8 +68,8 @@ class Question:
 
     def sent(self, request: Arguments) -> Arguments:
         """Take note that a request goes out, and return it as it goes."""
-        if self.watched.report is not None:
-            self._turn.sent(self.watched.report, self._step.round)
+        if self.watched.size is not None:
+            self._turn.sent(self.watched.size, self._step.round)
         return request if self._step.may_call else self._driver.without_tools(request)
 
     def take(self, piece: object) -> None:

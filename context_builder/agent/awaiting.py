@@ -154,6 +154,7 @@ async def _run(turn: Turn, step: Run) -> None:
             for task in sorted(done, key=lambda one: tasks[one]):
                 if turn.ended(tasks[task], task.result()):
                     await _keep(turn)
+                turn.tell_ended(tasks[task])
     finally:
         await _end(turn, tasks)
 
@@ -166,6 +167,7 @@ async def _end(turn: Turn, tasks: dict[asyncio.Task[Returned], int]) -> None:
     for task, index in tasks.items():
         if not task.cancelled() and task.exception() is None and not turn.knows(index):
             turn.ended(index, task.result())
+            turn.tell_ended(index)
 
 
 async def _gone(tasks: Iterable[asyncio.Task[Any]]) -> None:

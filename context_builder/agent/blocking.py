@@ -119,6 +119,7 @@ def _run(turn: Turn, step: Run) -> None:
         for future, (index, _) in running.items():
             if future.done():
                 turn.ended(index, future.result())
+                turn.tell_ended(index)
 
 
 def _start(
@@ -170,3 +171,4 @@ def _wait(
 def _end(turn: Turn, index: int, result: Returned) -> None:
     if turn.ended(index, result):
         _keep(turn)
+    turn.tell_ended(index)

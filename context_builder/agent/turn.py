@@ -32,7 +32,7 @@ from context_builder.messages import ToolCall
 if TYPE_CHECKING:
     from context_builder.builder import ContextBuilder
     from context_builder.items import ContextItem
-    from context_builder.report import Report
+    from context_builder.report import RequestSize
 
 __all__ = ["Ask", "Keep", "Plan", "Run", "Step", "Steps", "Turn"]
 
@@ -74,6 +74,8 @@ class Plan:
     """Of the tools, as they were read already; empty: the session's stay as they are"""
     max_rounds: int
     max_parallel_calls: int
+    keeps_answer: bool = True
+    """Whether the answer is kept before the turn is over; otherwise by the caller"""
 
 
 class Turn:
@@ -123,7 +125,8 @@ class Turn:
             yield Keep()
             reply, answer = yield from self._ask(Ask(number, may_call))
             calls = tuple(call for item in reply.items for call in item.tool_calls)
-            yield Keep()
+            if calls or self.plan.keeps_answer:
+                yield Keep()
             if not calls:
                 return self._result(reply, stop_of(reply, answer), may_call=may_call)
             self._calls += len(calls)
@@ -172,10 +175,10 @@ class Turn:
 
     # --- what drivers tell ----------------------------------------------------------
 
-    def sent(self, report: Report, number: int) -> None:
+    def sent(self, size: RequestSize, number: int) -> None:
         """Take note of a request that goes out; what came of a former one is void."""
         self.pieces.clear()
-        self.emit(RequestSent(report.tokens, report.budget_tokens, number))
+        self.emit(RequestSent(size.tokens, size.budget_tokens, number))
 
     def started(self, call: ToolCall) -> None:
         """Take note of a call that is being made."""
@@ -186,8 +189,16 @@ class Turn:
 
         Results enter it in the order of their calls: one waits for those before it.
         """
-        call = self._open[index]
         self._ended[index] = result
+        before = self._settled
+        while self._settled in self._ended:
+            self._settle(self._settled)
+            self._settled += 1
+        return self._settled > before
+
+    def tell_ended(self, index: int) -> None:
+        """Tell of a call's end, when what entered the session by it is kept."""
+        call, result = self._open[index], self._ended[index]
         self.emit(
             ToolFinished(
                 call.id,
@@ -197,11 +208,6 @@ class Turn:
                 duration_seconds=result.duration_seconds,
             )
         )
-        before = self._settled
-        while self._settled in self._ended:
-            self._settle(self._settled)
-            self._settled += 1
-        return self._settled > before
 
     def knows(self, index: int) -> bool:
         """Say whether the end of a call was told."""

@@ -56,7 +56,10 @@ Source = Annotated[
 ]
 RecordId = Annotated[
     str | None,
-    typer.Option("--id", help="Which record of a JSONL file: its `id`, or its number."),
+    typer.Option(
+        "--id",
+        help="Which record of a JSONL file: its `id`, or else its number, from 1.",
+    ),
 ]
 Model = Annotated[
     str | None,

@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,6 +30,8 @@ JSON_TYPES = {
     type(None): "null",
 }
 IDS_SHOWN = 5
+_MOST_DIGITS = 10
+"""Of a record's number."""
 OTHER_SHAPES = {"contents": "gemini", "input": "openai-responses"}
 """Where requests without `messages` have their conversation, and whose they are."""
 
@@ -110,7 +113,7 @@ class TranscriptFile:
             yield _to_transcript(self.name, line, text, number)
 
     def only(self, record_id: str | None) -> Transcript:
-        """Return the one record, or the one with this id.
+        """Return the one record, or the one with this id, or else of this number.
 
         Raises:
             InputError: If there is no such record, or if there are several to choose
@@ -124,6 +127,7 @@ class TranscriptFile:
                 )
             return next(iter(self))
         found = [transcript for transcript in self if transcript.id == record_id]
+        found = found or self._numbered(record_id)
         if len(found) > 1:
             places = ", ".join(
                 one.where.removeprefix(f"{self.name}: ") for one in found
@@ -137,6 +141,17 @@ class TranscriptFile:
                 f"no record has the id {record_id!r} (there are {self._some_ids()})",
             )
         return found[0]
+
+    def _numbered(self, number: str) -> list[Transcript]:
+        """Return the record of a number, from 1, as a list of one; or of none."""
+        is_number = (
+            number.isascii() and number.isdecimal() and len(number) < _MOST_DIGITS
+        )
+        return (
+            list(islice(self, int(number) - 1, int(number)))
+            if is_number and int(number)
+            else []
+        )
 
     def _some_ids(self) -> str:
         ids = [

@@ -127,6 +127,14 @@ def serve(
     max_rounds: Annotated[
         int, typer.Option(min=1, help="Rounds of tool calls in a turn.")
     ] = 5,
+    gc_full_every: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="Passes of Python's garbage collector over what is new before one "
+            "over all, which holds up every turn.",
+        ),
+    ] = 1_000,
 ) -> None:
     """Serve the chatbot, and the page that shows what its model sees."""
     settings: dict[str, Any] = {
@@ -141,6 +149,7 @@ def serve(
         "system_prompt": system,
         "tools": tools,
         "max_rounds": max_rounds,
+        "gc_full_every": gc_full_every,
     }
     with errors_in_one_line(_HERE):
         if not offline:

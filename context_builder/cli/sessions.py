@@ -29,15 +29,17 @@ from context_builder.errors import (
     StoreError,
 )
 from context_builder.items import ContextItem
-from context_builder.sessions import SessionInfo, SessionManager
+from context_builder.sessions import SessionInfo, SessionManager, Store
 from context_builder.sessions.exchange import Document, read_document
 from context_builder.sessions.files import FileSession
+from context_builder.sessions.sqlite import SQLiteStore
 
 __all__ = ["app"]
 
 ANY_BUDGET = 10**9
 """A budget, in tokens, that no session exceeds: nothing is built here."""
 STDIN = "-"
+_HERE = "sessions"
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -144,7 +146,7 @@ def import_(
     key_file: Key = None,
 ) -> None:
     """Store a session under an id that is not taken."""
-    with _manager(url, namespace, key_file) as sessions:
+    with _manager(url, namespace, key_file, creates=True) as sessions:
         raw = _read(source)
         document = _document(raw, source)
         if session_id is None and document.session_id is None:
@@ -172,9 +174,16 @@ def delete(
 
 @contextmanager
 def _manager(
-    url: str, namespace: str, key_file: str | None = None
+    url: str, namespace: str, key_file: str | None = None, *, creates: bool = False
 ) -> Iterator[SessionManager]:
-    """Open a store, and say an error that people can mend in one line."""
+    """Open a store, and say an error that people can mend in one line.
+
+    Args:
+        url: The store.
+        namespace: Whose sessions.
+        key_file: Where the key lies, if they are encrypted.
+        creates: Whether a file that is not there is made.
+    """
     try:
         key = None if key_file is None else _read(key_file).decode("ascii").strip()
         with SessionManager(
@@ -183,14 +192,27 @@ def _manager(
             encryption_key=key,
             max_tokens=ANY_BUDGET,
         ) as sessions:
+            if not creates:
+                _require_file(sessions.store)
             yield sessions
     except (SessionCorruptedError, StoreError) as error:
-        raise ended(CannotDoError("sessions", str(error))) from None
+        raise ended(CannotDoError(_HERE, str(error))) from None
     except (ContextBuilderError, UnicodeDecodeError) as error:
         field = error.field if isinstance(error, InvalidItemError) else "--key-file"
         raise ended(InputError(field, str(error))) from None
     except CommandError as error:
         raise ended(error) from None
+
+
+def _require_file(store: Store) -> None:
+    """Refuse a file that is not there, before it is made by looking for it.
+
+    Raises:
+        CannotDoError: If it is not there.
+    """
+    if isinstance(store, SQLiteStore) and not store.path.exists():
+        problem = f"there is no file {str(store.path)!r}: no session was stored there"
+        raise CannotDoError(_HERE, problem)
 
 
 def _document(raw: bytes, source: str) -> Document:

@@ -4,8 +4,16 @@ from context_builder.report.report import (
     ClassUse,
     Outcome,
     Report,
+    RequestSize,
     SummaryAction,
     SummaryOutcome,
 )
 
-__all__ = ["ClassUse", "Outcome", "Report", "SummaryAction", "SummaryOutcome"]
+__all__ = [
+    "ClassUse",
+    "Outcome",
+    "Report",
+    "RequestSize",
+    "SummaryAction",
+    "SummaryOutcome",
+]

@@ -10,7 +10,14 @@ from context_builder.items import Action
 from context_builder.report.table import table
 from context_builder.settings import ContextClass
 
-__all__ = ["ClassUse", "Outcome", "Report", "SummaryAction", "SummaryOutcome"]
+__all__ = [
+    "ClassUse",
+    "Outcome",
+    "Report",
+    "RequestSize",
+    "SummaryAction",
+    "SummaryOutcome",
+]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +78,17 @@ class SummaryOutcome:
     """Who was asked."""
     reason: str
     """Why it is not shown; empty for the one that is."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RequestSize:
+    """How large a request is: what a `Report` says of that, and no more."""
+
+    tokens: int
+    """Input tokens of the request: messages, tools and framing."""
+    budget_tokens: int
+    parts: Mapping[str, int]
+    """`system`, `tools`, `overhead`, `notice` and `messages`, in tokens."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, HTTPException, Query, Response
-from fastapi.responses import StreamingResponse
 
 from context_builder.inspector import item_text
 from context_builder.unicode import repair_text
@@ -18,13 +17,12 @@ from context_builder.web.bodies import (
     SessionList,
 )
 from context_builder.web.service import Asked, User, new_session_id
+from context_builder.web.streaming import EventStream
 from context_builder.web.turns import Turn
 from context_builder.web.views import NoSuchSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from starlette.types import Receive, Scope, Send
 
     from context_builder.items import ContextItem
     from context_builder.sessions import SessionInfo
@@ -85,7 +83,8 @@ async def delete_session(service: Asked, user: User, session_id: str) -> Respons
 
 @router.post(
     "/{session_id}/messages",
-    response_class=StreamingResponse,
+    status_code=200,
+    response_class=EventStream,
     responses={
         200: {
             "description": "Server-sent events: `accepted` once the message is stored; "
@@ -115,25 +114,11 @@ async def say(
         turn_seconds=service.settings.turn_seconds,
     )
     await turn.opened()
-    return _Events(turn, keep_alive_seconds=service.settings.keep_alive_seconds)
-
-
-class _Events(StreamingResponse):
-    """A turn as it is listened to. However the listening ends, so does the turn."""
-
-    def __init__(self, turn: Turn, *, keep_alive_seconds: float) -> None:
-        super().__init__(
-            turn.stream(keep_alive_seconds=keep_alive_seconds),
-            media_type="text/event-stream",
-            headers={"X-Accel-Buffering": "no"},
-        )
-        self._turn = turn
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            await self._turn.stop()
+    return EventStream(
+        turn.events,
+        stop=turn.stop,
+        keep_alive_seconds=service.settings.keep_alive_seconds,
+    )
 
 
 async def _line(service: Service, user: str, info: SessionInfo) -> SessionLine:

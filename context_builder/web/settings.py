@@ -63,6 +63,11 @@ class WebSettings(BaseModel):
     """Of a request to the service."""
     max_message_chars: int = Field(default=200_000, gt=0)
     """Of one message of a user."""
+    gc_full_every: int = Field(default=1_000, gt=0)
+    """How many passes of Python's garbage collector over its middle generation come
+    before one over all objects, the third number of `gc.set_threshold`; Python's own is
+    10. Such a pass holds up all turns for 20 to 100 ms. Where Python collects in small
+    steps (3.14), this has no effect."""
     keep_alive_seconds: float = Field(default=15.0, gt=0)
     """How often an answer that takes long gives a sign of life."""
 

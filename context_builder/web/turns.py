@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import json
 import logging
 import time
@@ -23,27 +24,21 @@ from context_builder.agent import (
     TextDelta,
     ToolFinished,
     ToolStarted,
-    TurnFinished,
     UsageReported,
 )
 from context_builder.errors import ContextBuilderError
 from context_builder.logs import log_event
+from context_builder.web.streaming import Outbox
 from context_builder.web.views import NoSuchSessionError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from context_builder.agent import AgentEvent
     from context_builder.sessions import Session, SessionManager
     from context_builder.web.metrics import Metrics
 
 __all__ = ["Turn"]
 
-_WAITING = 256
-"""Events that wait for a slow listener; the turn then waits as well."""
-_STILL_THERE = b": still there\n\n"
-"""A comment, which listeners pass over."""
-_NAMES = {
+_NAMES: dict[type, str] = {
     TextDelta: "text",
     ReasoningDelta: "reasoning",
     ToolStarted: "tool_started",
@@ -51,18 +46,14 @@ _NAMES = {
     RequestSent: "request",
     UsageReported: "usage",
 }
+_FIELDS = {
+    kind: tuple(field.name for field in dataclasses.fields(kind)) for kind in _NAMES
+}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Event:
-    """What the listener is told."""
-
-    name: str
-    data: dict[str, Any]
-
-    def encode(self) -> bytes:
-        """Write it as a server-sent event: one line of JSON, in ASCII."""
-        return f"event: {self.name}\ndata: {json.dumps(self.data)}\n\n".encode()
+def _encoded(name: str, data: dict[str, Any]) -> bytes:
+    """Write a server-sent event: one line of JSON, in ASCII."""
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
 class Turn:
@@ -86,7 +77,9 @@ class Turn:
         self._turn_seconds = turn_seconds
         self._waited_seconds: float | None = None
         """How long the model and the tools took, in a turn that came to its end."""
-        self._events: asyncio.Queue[Event | bytes | None] = asyncio.Queue(_WAITING)
+        self._is_accepted = False
+        self.events = Outbox()
+        """What the listener is told."""
         self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run())
 
@@ -104,19 +97,10 @@ class Turn:
             await self.stop()
             raise
 
-    async def stream(self, *, keep_alive_seconds: float) -> AsyncIterator[bytes]:
-        """Yield the events as bytes; who stops listening stops the turn."""
-        # One clock for the turn: a timeout for each event costs more than the event.
-        alive = asyncio.create_task(self._stay_alive(keep_alive_seconds))
-        try:
-            while (event := await self._events.get()) is not None:
-                yield event if isinstance(event, bytes) else event.encode()
-        finally:
-            alive.cancel()
-            await self.stop()
-
     async def stop(self) -> None:
         """End the turn if it is not over, and wait until the conversation is kept."""
+        if self._task.done():
+            return
         self._task.cancel()
         stopping = asyncio.ensure_future(asyncio.wait([self._task]))
         while not stopping.done():
@@ -124,13 +108,6 @@ class Turn:
                 await asyncio.shield(stopping)
 
     # --- inside -----------------------------------------------------------------------
-
-    async def _stay_alive(self, seconds: float) -> None:
-        """Give a sign of life every so often, so that nobody takes us for gone."""
-        while True:
-            await asyncio.sleep(seconds)
-            if self._events.empty():
-                self._events.put_nowait(_STILL_THERE)
 
     async def _run(self) -> None:
         started = time.perf_counter()
@@ -140,7 +117,7 @@ class Turn:
             outcome = await self._answer()
         except Exception as error:  # vendors' clients raise what they like
             outcome = "failed" if self._opened.done() else "not_opened"
-            await self._tell_failure(error)
+            self._tell_failure(error)
         finally:
             if not self._opened.done():
                 self._opened.cancel()
@@ -151,52 +128,47 @@ class Turn:
                 self._metrics.turn_seconds.observe(seconds)
                 if self._waited_seconds is not None:
                     self._metrics.own_seconds.observe(seconds - self._waited_seconds)
-        await self._events.put(None)
+            self.events.close()
 
     async def _answer(self) -> str:
         """Carry the turn out; return how it ended."""
-        finished: TurnFinished | None = None
         async with asyncio.timeout(self._turn_seconds):
             async with self._sessions.open(self._session_id) as session:
                 if session.is_new:
                     raise NoSuchSessionError
                 self._opened.set_result(None)
-                is_told = False
-                async for event in self._agent.astream(session, self._text):
-                    if isinstance(event, TurnFinished):
-                        finished = event
-                        continue
-                    if not is_told:
-                        await self._accept(session)
-                        is_told = True
-                    await self._tell(session, event)
+                # The end of the block keeps the answer: once is enough.
+                result = await self._agent.arun(
+                    session,
+                    self._text,
+                    on_event=functools.partial(self._take, session),
+                    keeps_answer=False,
+                )
         # The block is closed: whatever is said now is in the store.
-        if finished is None:
-            return "failed"
-        result = finished.result
         self._waited_seconds = result.waited_seconds
-        await self._events.put(
-            Event(
-                "finished",
-                {
-                    "text": result.text,
-                    "stop_reason": result.stop_reason,
-                    "rounds": result.rounds,
-                    "tool_calls": result.tool_calls,
-                    "item_ids": list(result.item_ids),
-                },
-            )
+        self._send(
+            "finished",
+            text=result.text,
+            stop_reason=result.stop_reason,
+            rounds=result.rounds,
+            tool_calls=result.tool_calls,
+            item_ids=list(result.item_ids),
         )
         return result.stop_reason
 
-    async def _accept(self, session: Session) -> None:
-        """Say that the message is kept, once it is."""
-        await session.acommit()
-        items = session.items
-        newest = next((i.id for i in reversed(items) if i.is_spoken), None)
-        await self._events.put(Event("accepted", {"item_id": newest}))
+    def _take(self, session: Session, event: AgentEvent) -> None:
+        """Count what happens in the turn, and tell of it."""
+        if not self._is_accepted:  # the agent keeps the message before it asks
+            self._is_accepted = True
+            items = session.items
+            newest = next((i.id for i in reversed(items) if i.is_spoken), None)
+            self._send("accepted", item_id=newest)
+        self._count(event)
+        kind = type(event)
+        fields = {name: getattr(event, name) for name in _FIELDS[kind]}
+        self._send(_NAMES[kind], **fields)
 
-    async def _tell(self, session: Session, event: AgentEvent) -> None:
+    def _count(self, event: AgentEvent) -> None:
         match event:
             case RequestSent():
                 self._metrics.request_tokens.observe(event.tokens)
@@ -207,14 +179,13 @@ class Turn:
             case ToolFinished():
                 outcome = "failed" if event.is_error else "done"
                 self._metrics.tool_calls.labels(outcome).inc()
-                await session.acommit()
             case _:
                 pass
-        name = _NAMES.get(type(event))
-        if name is not None:
-            await self._events.put(Event(name, dataclasses.asdict(event)))
 
-    async def _tell_failure(self, error: Exception) -> None:
+    def _send(self, event: str, /, **data: Any) -> None:
+        self.events.put(_encoded(event, data))
+
+    def _tell_failure(self, error: Exception) -> None:
         if not self._opened.done():
             self._opened.set_exception(error)
             return
@@ -224,7 +195,7 @@ class Turn:
             session_id=self._session_id,
             error=type(error).__name__,
         )
-        await self._events.put(Event("error", {"message": _in_words(error)}))
+        self._send("error", message=_in_words(error))
 
 
 def _in_words(error: Exception) -> str:

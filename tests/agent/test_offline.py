@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import fields
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from context_builder.agent import (
     TurnResult,
     tool,
 )
-from context_builder.agent.offline import OfflineReply, Wanted
-from context_builder.agent.offline.answering import reply_to
+from context_builder.agent.offline import OfflineReply, Wanted, reading
+from context_builder.agent.offline.answering import _worth, reply_to
 from context_builder.agent.offline.calling import wanted_rounds
 from context_builder.collect import read_response
 
@@ -296,3 +297,25 @@ async def test_a_turn_says_how_long_others_took(streams: bool) -> None:
 def vars_of(result: TurnResult) -> dict[str, Any]:
     """Return what a result says, by its names."""
     return {field.name: getattr(result, field.name) for field in fields(result)}
+
+
+def test_what_a_sentence_is_worth_is_the_same_in_every_process() -> None:
+    """The order of a set is another one in each; so would a plain sum be."""
+    rarity = {"a": 10, "b": 5, "c": 3, "d": 7, "e": 6}
+    assert len({_worth(order, rarity) for order in permutations(rarity)}) == 1
+
+
+def test_a_context_is_read_once_however_many_turns_show_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A message that was there at the turn before is not taken apart again."""
+    said = [f"There are {n} rivers beyond hill {n}." for n in range(70, 80)]
+    messages = [{"role": "user", "content": text} for text in said]
+    asked: dict[str, Any] = {"messages": [*messages, messages[0]]}
+    first = reply_to(asked)
+    monkeypatch.setattr(reading, "sentences_of", _never)
+    assert reply_to(asked) == first
+
+
+def _never(text: str) -> list[str]:
+    raise AssertionError(text)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from context_builder.agent.offline.calling import Wanted, wanted_rounds
-from context_builder.agent.offline.reading import Seen, Sentence, words_of
+from context_builder.agent.offline.reading import Seen, Sentence, read, words_of
 from context_builder.agent.offline.wishes import obeyed, wishes_in
 
 __all__ = ["OfflineReply", "Scripted", "reply_to"]
@@ -43,7 +45,7 @@ def reply_to(request: Mapping[str, Any], *, tells_wishes: bool = True) -> Offlin
     if seen.rounds < len(rounds):
         return OfflineReply(calls=tuple(rounds[seen.rounds]))
     sentences = seen.sentences()
-    wishes = wishes_in([*sentences, *_said_now(seen)])
+    wishes = wishes_in([*sentences, *read("user", seen.asked)])
     lines = [*_told(seen.results)]
     if not lines:
         lines += _quoted(seen.asked, sentences)
@@ -52,17 +54,6 @@ def reply_to(request: Mapping[str, Any], *, tells_wishes: bool = True) -> Offlin
     if wishes and tells_wishes:
         lines.append("Keeping to: " + " | ".join(wishes))
     return OfflineReply(f"{_OWN} " + obeyed("\n".join(lines), wishes))
-
-
-def _said_now(seen: Seen) -> list[Sentence]:
-    now = Seen(
-        asked="",
-        before=({"role": "user", "content": seen.asked},),
-        results=(),
-        rounds=0,
-        tools={},
-    )
-    return now.sentences()
 
 
 def _told(results: Sequence[tuple[str, str]]) -> list[str]:
@@ -85,11 +76,15 @@ def _told(results: Sequence[tuple[str, str]]) -> list[str]:
 def _quoted(asked: str, sentences: Sequence[Sentence]) -> list[str]:
     """Quote what answers best: the sentences that share the rarest words with it."""
     wanted = words_of(asked)
-    shared = {one: _shared(one, wanted) for one in sentences if not _is_own(one)}
-    rarity = Counter(word for words in shared.values() for word in words)
+    shared = {
+        one: words
+        for one in sentences
+        if (words := one.words & wanted) and not _is_own(one)
+    }
+    rarity = Counter(chain.from_iterable(shared.values()))
     ranked = sorted(
-        (one for one, words in shared.items() if words),
-        key=lambda one: sum(1 / rarity[word] for word in shared[one]),
+        shared,
+        key=lambda one: _worth(shared[one], rarity),
         reverse=True,
     )
     quotes = list(dict.fromkeys((one.role, one.text) for one in ranked))[:_MOST_QUOTES]
@@ -100,12 +95,9 @@ def _is_own(sentence: Sentence) -> bool:
     return sentence.role == "assistant" and _OWN in sentence.text
 
 
-def _shared(sentence: Sentence, wanted: frozenset[str]) -> frozenset[str]:
-    """Return the words that a sentence shares with a question."""
-    lowered = sentence.text.lower()
-    if not any(word in lowered for word in wanted):  # most share none: cheap to see
-        return frozenset()
-    return words_of(sentence.text) & wanted
+def _worth(words: Iterable[str], rarity: Mapping[str, int]) -> float:
+    """Return how much words tell apart; the same in whatever order a set has them."""
+    return math.fsum(1 / rarity[word] for word in words)
 
 
 def _cut(text: str, most_chars: int) -> str:

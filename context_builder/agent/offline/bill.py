@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any
 from context_builder.render import adapter_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Till"]
+__all__ = ["Till", "pieces_of"]
 
 _MOST_KEPT = 50_000
+
+
+def pieces_of(request: Mapping[str, Any]) -> list[str]:
+    """Return each message of a request as JSON."""
+    return [json.dumps(message) for message in request["messages"]]
 
 
 class Till:
@@ -28,8 +33,22 @@ class Till:
         self._prefixes: OrderedDict[int, None] = OrderedDict()
         self._lock = threading.Lock()
 
-    def bill(self, request: Mapping[str, Any], said: str) -> dict[str, Any]:
-        """Return what an answer costs, as OpenAI's `usage`."""
+    def bill(
+        self,
+        request: Mapping[str, Any],
+        said: str,
+        *,
+        pieces: Sequence[str] | None = None,
+    ) -> dict[str, Any]:
+        """Return what an answer costs, as OpenAI's `usage`.
+
+        Args:
+            request: What was asked.
+            said: The answer.
+            pieces: What `pieces_of` returns, where it is known already.
+        """
+        if pieces is None:
+            pieces = pieces_of(request)
         model = request.get("model")
         counter = adapter_for("openai").counter(model)
 
@@ -43,7 +62,7 @@ class Till:
         with self._lock:
             prompt = adapter_for("openai").request_tokens(request, count)
             output = count(said)
-            cached = int(prompt * self._seen_share(request))
+            cached = int(prompt * self._seen_share(request, pieces))
         return {
             "prompt_tokens": prompt,
             "completion_tokens": output,
@@ -51,14 +70,14 @@ class Till:
             "prompt_tokens_details": {"cached_tokens": cached},
         }
 
-    def _seen_share(self, request: Mapping[str, Any]) -> float:
+    def _seen_share(self, request: Mapping[str, Any], pieces: Sequence[str]) -> float:
         """Return how much of a request began an earlier one; remember this one."""
-        first, *others = request["messages"]
-        head = [request.get("model"), request.get("tools"), first]
-        pieces = [json.dumps(part) for part in (head, *others)]
+        first, *others = pieces
+        settings = json.dumps([request.get("model"), request.get("tools")])
         seen_chars = 0
         key = 0
         is_seen = True
+        pieces = (f"{settings[:-1]}, {first}]", *others)
         for piece in pieces:
             key = hash((key, piece))
             is_seen = is_seen and key in self._prefixes

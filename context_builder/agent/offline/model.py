@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from context_builder.agent.offline.answering import OfflineReply, Scripted, reply_to
-from context_builder.agent.offline.bill import Till
+from context_builder.agent.offline.bill import Till, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
@@ -179,7 +178,8 @@ def _left(due: float) -> float:
 
 
 def _completion(request: Mapping[str, Any], reply: OfflineReply, till: Till) -> Json:
-    seed = hashlib.sha256(json.dumps(request["messages"]).encode()).hexdigest()
+    pieces = pieces_of(request)
+    seed = hashlib.sha256(f"[{', '.join(pieces)}]".encode()).hexdigest()
     calls = [
         {
             "id": f"call_{seed[:16]}_{number}",
@@ -206,7 +206,7 @@ def _completion(request: Mapping[str, Any], reply: OfflineReply, till: Till) -> 
                 "message": message,
             }
         ],
-        "usage": till.bill(request, said),
+        "usage": till.bill(request, said, pieces=pieces),
     }
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Seen", "Sentence", "sentences_of", "words_of"]
+from context_builder.agent.offline.wishes import utters_wish
+
+__all__ = ["Seen", "Sentence", "read", "sentences_of", "words_of"]
 
 Json = Mapping[str, Any]
 
@@ -28,14 +31,19 @@ _EMPTY = frozenset(
 )
 """Words that say nothing about what is asked."""
 _LEAST_CHARS = 2
+_MOST_KEPT_CHARS = 4_000
+"""Of a message whose sentences are remembered."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(NamedTuple):
     """One sentence of the context."""
 
     role: str
     text: str
+    words: frozenset[str]
+    """Those that say something."""
+    is_wish: bool
+    """Whether it says how answers are to be."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,10 +82,24 @@ class Seen:
     def sentences(self) -> list[Sentence]:
         """Return what was said before, sentence by sentence."""
         return [
-            Sentence(str(one.get("role")), text)
+            sentence
             for one in self.before
-            for text in sentences_of(_text(one))
+            for sentence in read(str(one.get("role")), _text(one))
         ]
+
+
+def read(role: str, text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a message."""
+    short = len(text) <= _MOST_KEPT_CHARS
+    return _read(role, text) if short else _read.__wrapped__(role, text)
+
+
+@functools.lru_cache(maxsize=4_096)  # the same context comes again at each turn
+def _read(role: str, text: str) -> tuple[Sentence, ...]:
+    return tuple(
+        Sentence(role, one, words_of(one), utters_wish(role, one))
+        for one in sentences_of(text)
+    )
 
 
 def sentences_of(text: str) -> list[str]:
@@ -86,7 +108,6 @@ def sentences_of(text: str) -> list[str]:
     return [piece for piece in found if len(piece) >= _LEAST_CHARS]
 
 
-@functools.lru_cache(maxsize=4_096)  # it reads the same context at every turn
 def words_of(text: str) -> frozenset[str]:
     """Return the words that say something; Chinese as pairs of characters."""
     found: set[str] = set()
@@ -94,7 +115,8 @@ def words_of(text: str) -> frozenset[str]:
         if _HAN.match(word):
             found |= {word[n : n + 2] for n in range(max(1, len(word) - 1))}
         elif word not in _EMPTY:
-            found.add(_stem(word.strip("'-.,:")))
+            # A word is kept once, however many sentences have it.
+            found.add(sys.intern(_stem(word.strip("'-.,:"))))
     return frozenset(found)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from context_builder.agent.offline.reading import Sentence
 
-__all__ = ["obeyed", "wishes_in"]
+__all__ = ["obeyed", "utters_wish", "wishes_in"]
 
 _WISH = re.compile(
     r"\b(?:always|never|from now on|remember(?: that|:)|call me|my name is|i prefer|"
@@ -37,13 +37,14 @@ _CAPITALS = re.compile(
 _MOST = 5
 
 
+def utters_wish(role: str, text: str) -> bool:
+    """Say whether a sentence wants something of every answer, and may want it."""
+    return role in {"system", "user", "developer"} and bool(_WISH.search(text))
+
+
 def wishes_in(sentences: Iterable[Sentence]) -> list[str]:
     """Return the wishes that the user uttered, in order, each once; the latest few."""
-    found = [
-        one.text
-        for one in sentences
-        if one.role in {"system", "user", "developer"} and _WISH.search(one.text)
-    ]
+    found = [one.text for one in sentences if one.is_wish]
     return list(dict.fromkeys(found))[-_MOST:]
 
 
