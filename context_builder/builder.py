@@ -75,7 +75,10 @@ class ContextBuilder(Matching, Recollecting, Feedback):
             AdapterError: If the vendor cannot express it.
             UnknownModelError: If the model's window would have to be guessed.
         """
-        self._summarize(self._target_key(target, model, max_tokens))
+        rendering = self._unchanged(target, model, max_tokens)
+        if rendering is not None:
+            return rendering.messages
+        self._ask_first(target, model, max_tokens)
         return self._messages(target, model, max_tokens)
 
     def view(
@@ -96,8 +99,10 @@ class ContextBuilder(Matching, Recollecting, Feedback):
             AdapterError: As `build`.
             UnknownModelError: As `build`.
         """
-        self._summarize(self._target_key(target, model, max_tokens))
-        rendering = self._rendering(target, model, max_tokens)
+        rendering = self._unchanged(target, model, max_tokens)
+        if rendering is None:
+            self._ask_first(target, model, max_tokens)
+            rendering = self._rendering(target, model, max_tokens)
         viewed = self._viewed
         if viewed is None or viewed[0] is not rendering:
             viewed = self._viewed = (rendering, rendering.messages)
@@ -138,7 +143,7 @@ class ContextBuilder(Matching, Recollecting, Feedback):
             UnknownModelError: As `build`.
         """
         model = self._model_for(target, model)
-        self._summarize(self._target_key(target, model, max_tokens))
+        self._ask_first(target, model, max_tokens)
         return self._request(target, model, max_tokens)
 
     async def arequest(
@@ -158,6 +163,35 @@ class ContextBuilder(Matching, Recollecting, Feedback):
         model = self._model_for(target, model)
         await self._asummarize(self._target_key(target, model, max_tokens))
         return self._request(target, model, max_tokens)
+
+    def _unchanged(
+        self, target: str, model: str | None, max_tokens: int | None
+    ) -> KeptRendering | None:
+        """Return the request that was built last, if the same one is wanted again.
+
+        None: it has to be asked for. So it is where anything was logged, configured,
+        answered or built for somebody else since, and where a summariser or an embedder
+        may have something to say.
+        """
+        last = self._last
+        if (
+            last is None
+            or last.unanswered is not self._unanswered
+            or last.unanswered[1] != self._log.revision
+            or last.asked != (target, model, max_tokens)
+            or isinstance(max_tokens, bool | float)  # equal to a number, and none
+            or self._desk is not None
+            or self._embeddings is not None
+        ):
+            return None
+        return last.rendering
+
+    def _ask_first(
+        self, target: str, model: str | None, max_tokens: int | None
+    ) -> None:
+        """Ask summariser and embedder, where there are any to be asked."""
+        if self._desk is not None or self._embeddings is not None:
+            self._summarize(self._target_key(target, model, max_tokens))
 
     def _messages(
         self, target: str, model: str | None, max_tokens: int | None

@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from context_builder.building import Built
 from context_builder.collect import Intake, SystemPrompt
 from context_builder.collect.plain import wrong
 from context_builder.errors import AdapterError, InvalidItemError
@@ -95,6 +96,7 @@ class Engine(Intake):
         self._built: TargetKey | None = None
         self._unanswered: tuple[TargetKey, int] | None = None
         """What was built last, and at which revision, until its answer comes in."""
+        self._last: Built | None = None
         self._limits_of(TargetKey("openai", model, None))  # fails now, not later
         if system_prompt is not None:
             self.add_system_prompt(system_prompt)
@@ -227,8 +229,9 @@ class Engine(Intake):
             asked = self._target(target, model, max_tokens)
             self._built = asked.key
             rendering = self._rendered(asked)
-            self._unanswered = (asked.key, self._log.revision)
+            self._unanswered = unanswered = (asked.key, self._log.revision)
         self._built_for(asked)
+        self._last = Built((target, model, max_tokens), unanswered, rendering)
         return rendering
 
     def _built_for(self, asked: Target) -> None:
@@ -262,8 +265,14 @@ class Engine(Intake):
         return rendering
 
     def _catch_up(self, asked: Target) -> None:
-        """Decide what was logged since the last time; a compaction is an event."""
+        """Decide what was logged since the last time; a compaction is an event.
+
+        What was loaded was told of by whoever decided it first.
+        """
         started = time.perf_counter()
+        if asked.position < self._hook_state.loaded:
+            asked.catch_up(self._log, until=self._hook_state.loaded)
+            asked.told_compactions = asked.compactions
         fold = asked.fold
         compactions, left_out_items = fold.compactions, fold.telling.evicted_items
         asked.catch_up(self._log)

@@ -22,7 +22,7 @@ from context_builder.items import ContextItem
 from context_builder.passing import CONTEXT_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from context_builder.decide.lowered import Lowered
     from context_builder.items import LogEntry
@@ -143,10 +143,11 @@ class Hooked(Engine):
         state = self._hook_state
         with self._lock:
             told = max(state.told.get(asked.key, 0), state.loaded)
+            taken = asked.take_lowered()
             news = [
                 _compaction(asked, revision, lowered)
-                for revision, lowered in asked.take_lowered()
-                if revision > told
+                for revision, lowered in taken
+                if revision > told and state.hooks.on_compaction
             ]
             state.told[asked.key] = max(told, asked.position)
         for compaction in news:
@@ -187,11 +188,10 @@ def _text_of(said: object) -> str | None:
     return None if said is None or is_blank(said) else said
 
 
-def _added(entry: LogEntry) -> Iterator[ContextItem]:
+def _added(entry: LogEntry) -> tuple[ContextItem, ...]:
     if isinstance(entry, ContextItem):
-        yield entry
-    elif isinstance(entry, ItemsAdded):
-        yield from entry.items
+        return (entry,)
+    return entry.items if isinstance(entry, ItemsAdded) else ()
 
 
 def _compaction(asked: Target, revision: int, lowered: Lowered) -> Compaction:

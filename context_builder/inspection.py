@@ -26,7 +26,7 @@ from context_builder.errors import (
 from context_builder.hooked import Hooked
 from context_builder.render import KeptRendering
 from context_builder.render.prefix import compare_requests
-from context_builder.report import Report
+from context_builder.report import Report, RequestSize
 from context_builder.report.item import ItemOutcome
 
 if TYPE_CHECKING:
@@ -107,6 +107,32 @@ class Inspecting(Hooked):
             told = report if item_id is None else self._told_of(item_id, report, asked)
         self._tell_compactions(asked)
         return told
+
+    def request_size(
+        self,
+        target: str = "openai",
+        *,
+        model: str | None = None,
+        max_tokens: int | None = None,
+    ) -> RequestSize:
+        """Return how large the request is: without a look at every item, as `explain`.
+
+        Args:
+            target: The vendor, such as `"openai"`.
+            model: For another model than the session's.
+            max_tokens: For another input budget than the session's.
+
+        Raises:
+            BudgetExceededError: As `build`.
+            AdapterError: As `build`.
+            UnknownModelError: As `build`.
+        """
+        with self._lock:
+            asked = self._target(target, model, max_tokens)
+            self._rendered(asked)
+            size = asked.size(self._log)
+        self._tell_compactions(asked)
+        return size
 
     def _told_of(self, item_id: str, report: Report, asked: Target) -> ItemOutcome:
         """Return what became of one item.

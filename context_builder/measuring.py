@@ -41,7 +41,7 @@ class Sizes:
     def get(self, key: int) -> int | None:
         """Return a size; None: it is not known."""
         size = self._fresh.get(key)
-        if size is not None:
+        if size is not None or not self._keys:
             return size
         place = bisect_left(self._keys, key)
         is_known = place < len(self._keys) and self._keys[place] == key
@@ -83,9 +83,12 @@ class Counted:
 
     def get(self, key: int) -> int | None:
         """Return a size; None: it is not known."""
+        size = self.said.get(key)
+        return self.passing(key) if size is None else size
+
+    def passing(self, key: int) -> int | None:
+        """Return the size of what was tried, or shown; None: it was not."""
         size = self._tried.get(key)
-        if size is None:
-            size = self.said.get(key)
         return self._shown.get(key) if size is None else size
 
     def tried(self, key: int, size: int) -> None:
@@ -157,7 +160,7 @@ class SessionRuler:
         key = hash(text)
         tokens = self._counted.said.get(key)
         if tokens is None:
-            tokens = self._counted.get(key)  # it may have been tried, or shown
+            tokens = self._counted.passing(key)
             tokens = self._count(text) if tokens is None else tokens
             self._counted.said.put(key, tokens)
         return tokens

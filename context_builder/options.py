@@ -44,6 +44,9 @@ CONFIGURABLE = (
     "hooks",
 )
 """What can be changed in a session, by the names of its arguments."""
+_DEFAULTS = Settings()
+_NO_OPTIONS = RequestOptions()
+"""Nobody can change them: all sessions share one of each."""
 
 
 def checked_settings(settings: object) -> Settings:
@@ -53,7 +56,7 @@ def checked_settings(settings: object) -> Settings:
         InvalidItemError: If they are something else.
     """
     if settings is None:
-        return Settings()
+        return _DEFAULTS
     if not isinstance(settings, Settings):
         raise wrong(settings, "settings", "Settings")
     return settings
@@ -75,6 +78,8 @@ def changed_options(options: object, changes: Mapping[str, Any]) -> RequestOptio
     Raises:
         InvalidItemError: If one is not what it has to be.
     """
+    if options is None and not changes:
+        return _NO_OPTIONS
     if options is None:
         options = RequestOptions()
     if not isinstance(options, RequestOptions):

@@ -7,8 +7,7 @@ up to date when it is asked. The log is the only thing that targets share.
 from __future__ import annotations
 
 import dataclasses
-from collections import deque
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from context_builder.collect import Grouper, SessionLog
@@ -20,7 +19,6 @@ from context_builder.decide import (
     pending_calls,
     summary_outcomes,
 )
-from context_builder.decide.facts import facts
 from context_builder.errors import BudgetExceededError
 from context_builder.items import (
     LimitLearned,
@@ -30,9 +28,10 @@ from context_builder.items import (
     UsageRecorded,
 )
 from context_builder.measuring import KnownSizes, SessionRuler
+from context_builder.remembering import Remembered
 from context_builder.render import KeptRendering, Prompt, ProviderAdapter
 from context_builder.render.script import Script, ScriptWriter
-from context_builder.report import Report
+from context_builder.report import Report, RequestSize
 from context_builder.tokens.calibration import Calibration, calibrated
 from context_builder.transforms import Said, TargetHooks, as_said, transformed
 
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from context_builder.decide.lowered import Lowered
+    from context_builder.decide.rules import Memo
     from context_builder.items import ContextItem, LogEntry
     from context_builder.limits import Limits
     from context_builder.settings import RequestOptions, Settings
@@ -86,12 +86,12 @@ class Target:
         self._is_exact = is_exact
         self._grouper = Grouper()
         self._fold = self._new_fold()
-        self._facts: dict[str, list[tuple[str, float]]] = {}
+        self._remembered = Remembered()
         self._calibration = Calibration()
         self._learned_tokens: int | None = None
         self._position = 0
         self._settled: tuple[int, Fold] | None = None
-        self._lowered: deque[tuple[int, Lowered]] = deque(maxlen=_MOST_LOWERED)
+        self._lowered: list[tuple[int, Lowered]] = []
         self._rendered: tuple[int, KeptRendering] | None = None
         self._said: Said | None = None
         self.told_compactions = 0
@@ -128,29 +128,31 @@ class Target:
         """Say whether the request that was rendered last is still the right one."""
         return self._rendered is not None and self._rendered[0] == log.revision
 
-    def catch_up(self, log: SessionLog) -> None:
-        """Take in what was logged since the last time."""
-        if self._position == len(log):
+    def catch_up(self, log: SessionLog, *, until: int | None = None) -> None:
+        """Take in what was logged since the last time, all or up to a revision."""
+        end = len(log) if until is None else until
+        if self._position >= end:
             return
         come = 0
-        for entry in log.since(self._position):
+        for entry in log.since(self._position)[: end - self._position]:
             self._position += 1  # first: what fails is not taken in again
             self._learn(entry)
             changes = self._grouper.feed(entry)
             come += len(changes)
             self._fold.advance(changes)
-            self._keep_lowered()
+            if self._fold.lowered:
+                self._keep_lowered()
         self._grouper.share(self._fold.shown.live[-come - 1 :])
         self._ruler.settle()
 
     def _keep_lowered(self) -> None:
         self._lowered.extend((self._position, one) for one in self._fold.lowered)
         self._fold.lowered.clear()
+        del self._lowered[:-_MOST_LOWERED]
 
     def take_lowered(self) -> list[tuple[int, Lowered]]:
         """Return the compactions nobody was told of, each with its revision; once."""
-        taken = list(self._lowered)
-        self._lowered.clear()
+        taken, self._lowered = self._lowered, []
         return taken
 
     @property
@@ -182,7 +184,8 @@ class Target:
         self._rules = dataclasses.replace(
             known._rules,
             ruler=KnownSizes(known._ruler, known._fold.shown.units),
-            facts=known._remembered_facts,
+            facts=known._remembered.facts,
+            lasting=known._remembered_memo(),
         )
         self._fold = self._new_fold()
         self._calibration = known._calibration
@@ -197,12 +200,11 @@ class Target:
             ]
         )
 
-    def _remembered_facts(self, text: str) -> list[tuple[str, float]]:
-        """Return the facts of a text; for those who take the session over often."""
-        found = self._facts.get(text)
-        if found is None:
-            found = self._facts[text] = facts(text)
-        return found
+    def _remembered_memo(self) -> Memo:
+        """Return what those found who took the session over since its last entry."""
+        if self._remembered.is_old(self._position):
+            self._grouper.know_sizes(self._fold.shown.units)
+        return self._remembered.memo(self._position)
 
     @property
     def position(self) -> int:
@@ -314,9 +316,10 @@ class Target:
 
     def _prompt(self, fold: Fold) -> Prompt:
         live = fold.shown.live
-        items = [item for unit in live for item in unit.items]
+        shown = [unit.items for unit in live]
+        items = [*chain.from_iterable(shown)]
         # How many items stand before each unit, and behind the last.
-        before = [0, *accumulate(len(unit.items) for unit in live)]
+        before = [0, *accumulate(map(len, shown))]
         stable = before[min(fold.stable_units, len(live))]
         moved = before[fold.shown.rank_behind(fold.moved_through)]
         if fold.notice is not None:
@@ -345,6 +348,20 @@ class Target:
         )
         return self._adapter.fixed_tokens(prompt, self._ruler.said)
 
+    def size(self, log: SessionLog) -> RequestSize:
+        """Return how large the request is.
+
+        Raises:
+            BudgetExceededError: As `rendering`.
+            AdapterError: As `rendering`.
+        """
+        self.rendering(log)
+        fold = self._decided(log)
+        tokens = self._said.tokens if self._said else fold.tokens
+        parts = {**fold.fixed, "notice": fold.notice_tokens}
+        parts["messages"] = tokens - sum(parts.values())
+        return RequestSize(tokens, fold.limit_tokens, parts)
+
     def report(self, log: SessionLog) -> Report:
         """Return what became of every item, made once a revision.
 
@@ -355,8 +372,7 @@ class Target:
         if self._reported is not None and self._reported[0] == log.revision:
             return self._reported[1]
         rendering = self.rendering(log)
-        fold, said = self._decided(log), self._said
-        tokens = said.tokens if said else fold.tokens
+        fold, said, size = self._decided(log), self._said, self.size(log)
         told = outcomes(
             fold,
             self._rules,
@@ -366,16 +382,12 @@ class Target:
         report = Report(
             target=self.key.name,
             model=self.key.model,
-            budget_tokens=fold.limit_tokens,
+            budget_tokens=size.budget_tokens,
             context_window=self.limits.context_window,
             guessed_from=self.limits.guessed_from,
-            tokens=tokens,
+            tokens=size.tokens,
             is_exact=self._is_exact,
-            parts={
-                **fold.fixed,
-                "notice": fold.notice_tokens,
-                "messages": tokens - fold.notice_tokens - sum(fold.fixed.values()),
-            },
+            parts=size.parts,
             outcomes=as_said(told, said.changed, self._ruler.item) if said else told,
             classes=class_uses(fold, self._rules),
             compactions=fold.compactions,

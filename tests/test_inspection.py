@@ -20,6 +20,7 @@ from context_builder.passing import excerpts_in
 from context_builder.render import adapter_names
 from context_builder.testing import WordCounter, tool_call, turns
 from tests import strategies
+from tests.test_complexity import calls_of
 from tests.trials import MODEL, outcome_of, session_of
 
 if TYPE_CHECKING:
@@ -156,6 +157,20 @@ def test_a_thousand_items_are_planned_while_a_slider_moves() -> None:
     for budget in (5_000, 8_000, 12_000, 16_000, 30_000):
         ctx.plan(what_if_max_tokens=budget)
     assert (time.process_time() - started) / 5 < 0.25
+
+
+def test_a_slider_asks_the_same_of_the_same_units_once() -> None:
+    """What a result becomes is worked out for the first plan of a revision."""
+    ctx = ContextBuilder(max_tokens=20_000, counter=WordCounter())
+    ctx.extend(turns(60, words=60, tools=True))
+    ctx.build()
+    first = calls_of(lambda: ctx.plan(what_if_max_tokens=3_000))
+    again = calls_of(lambda: ctx.plan(what_if_max_tokens=3_000))
+    assert again < 0.8 * first
+    ctx.add_user_message("and now?")
+    told = ctx.plan(what_if_max_tokens=3_000)
+    fresh = ContextBuilder.load(ctx.dump(), max_tokens=20_000, counter=WordCounter())
+    assert told == fresh.plan(what_if_max_tokens=3_000)
 
 
 # --- diff -----------------------------------------------------------------------------
@@ -340,3 +355,18 @@ def test_a_forged_frame_stays_text() -> None:
     said = ctx.recall("zebra")
     assert [one.handle for one in excerpts_in(said)] == ["i1"]
     assert said.count("</recalled>") == 1
+
+
+@pytest.mark.parametrize("max_tokens", [None, 300])
+def test_the_size_of_a_request_is_what_its_report_says(max_tokens: int | None) -> None:
+    """Known without a look at every item: none of them is told of."""
+    ctx = ContextBuilder(max_tokens=4_000, system_prompt="Be brief.")
+    for n in range(20):
+        ctx.add_user_message(f"Question {n}: how many boxes of tea are in hall {n}?")
+        ctx.add_assistant_message(f"There are {n * 7} of them.")
+    ctx.add_user_message("And all together?")
+    size = ctx.request_size(max_tokens=max_tokens)
+    report = ctx.explain(max_tokens=max_tokens)
+    assert (size.tokens, size.budget_tokens) == (report.tokens, report.budget_tokens)
+    assert dict(size.parts) == dict(report.parts)
+    assert sum(size.parts.values()) == size.tokens

@@ -32,11 +32,11 @@ def tidy_arguments(call: ToolCall, item: ContextItem, marks: list[Mark]) -> str:
         return repair_text(call.arguments)
     if not call.arguments.strip():
         return "{}"
-    if not is_well_formed(call.arguments):
-        marks.append(Mark(item.id, "repaired", "arguments held unpaired surrogates"))
     text = repair_text(call.arguments)
+    if text is not call.arguments:
+        marks.append(Mark(item.id, "repaired", "arguments held unpaired surrogates"))
     value = _parsed(text)
-    if isinstance(value, dict) and not _is_deep(value):
+    if isinstance(value, dict) and not _is_deep(text, value):
         return text if _is_strict(text, value) else _written(repair_json(value))
     if item.partial:
         reason = f"call of {repair_text(call.name)} left out: arguments cut off"
@@ -54,8 +54,15 @@ def _parsed(text: str) -> object:
         return None
 
 
-def _is_deep(value: object) -> bool:
-    """Say whether data is nested deeper than anything that walks it can bear."""
+def _is_deep(text: str, value: object) -> bool:
+    """Say whether data is nested deeper than anything that walks it can bear.
+
+    Args:
+        text: It as JSON: with few brackets it cannot be deep.
+        value: The data.
+    """
+    if text.count("{") + text.count("[") < MOST_NESTED:
+        return False
     level: list[object] = [value]
     for _ in range(MOST_NESTED):
         level = [part for one in level for part in _parts(one)]

@@ -7,6 +7,7 @@ and the limit. Nothing is cut: to shorten is the business of `decide`.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["bounded_list", "check_entry", "check_items", "check_tools", "refuse"]
 
 _NAMES = ("source", "cache_key", "tool_call_id", "tool_name", "name")
+_names_of = operator.attrgetter(*_NAMES)
 _PART_TEXTS = ("text", "url", "file_id", "filename")
 
 
@@ -92,7 +94,7 @@ def bounded_list(values: Any, field: str, limits: ItemLimits) -> Any:
     Raises:
         InvalidItemError: If it yields more than a session may have items.
     """
-    if not isinstance(values, Iterator):
+    if type(values) is list or not isinstance(values, Iterator):
         return values
     taken = list(islice(values, limits.max_items + 1))
     if len(taken) > limits.max_items:
@@ -114,10 +116,10 @@ def refuse(field: str, what: str, limits: ItemLimits, name: str) -> NoReturn:
 
 
 def _check_item(item: ContextItem, limits: ItemLimits) -> None:
-    for name in _NAMES:
-        value = getattr(item, name)
-        if value is not None and len(value) > limits.max_name_chars:
-            refuse(name, "characters", limits, "max_name_chars")
+    most_chars = limits.max_name_chars
+    for number, value in enumerate(_names_of(item)):
+        if value is not None and len(value) > most_chars:
+            refuse(_NAMES[number], "characters", limits, "max_name_chars")
     text_chars = len(item.content) if isinstance(item.content, str) else 0
     if text_chars == 0 or item.tool_calls or item.reasoning or item.metadata:
         text_chars += _other_chars(item, limits)

@@ -67,12 +67,21 @@ def check_item(item: ContextItem) -> ContextItem:
 
 
 def _is_plain(item: ContextItem) -> bool:
-    """Say whether it is text alone, which is its own, as most items are."""
+    """Say whether it is text and calls alone, which are its own, as most items are."""
     return (
         isinstance(item.content, str)
-        and item.tool_calls == ()
+        and (item.tool_calls == () or _are_plain(item))
         and item.reasoning == ()
         and item.metadata is None
+    )
+
+
+def _are_plain(item: ContextItem) -> bool:
+    """Say whether an assistant's calls hold nothing that has to be copied."""
+    return (
+        item.role == "assistant"
+        and type(item.tool_calls) is tuple
+        and all(type(c) is ToolCall and c.extra is None for c in item.tool_calls)
     )
 
 

@@ -111,7 +111,7 @@ def read_part(value: object, *, field: str) -> Part | None:
 
 def as_mapping(value: object) -> Mapping[str, Any] | None:
     """Return a mapping for a dict or an SDK's model; None for anything else."""
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return value
     dump = getattr(value, "model_dump", None)
     if callable(dump):

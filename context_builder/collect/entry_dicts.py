@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never, get_type_hints
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -60,8 +61,20 @@ LOG_VERSION = 1
 _SCHEMA = "context_builder.log"
 _ID = re.compile(r"i[1-9][0-9]{0,17}")
 _SUMMARY_ID = re.compile(r"s[1-9][0-9]{0,17}")
-_ITEM: TypeAdapter[ContextItem] = TypeAdapter(ContextItem)
 _ITEM_FIELDS = dataclasses.fields(ContextItem)
+_HINTS = get_type_hints(ContextItem, include_extras=True)
+_GIVEN: TypeAdapter[Any] = TypeAdapter(
+    dataclasses.make_dataclass(
+        "Item",
+        [
+            (field.name, _HINTS[field.name], dataclasses.field(default=field.default))
+            for field in _ITEM_FIELDS
+        ],
+        slots=True,
+    )
+)
+"""Reads the fields of an item. An item made field by field would take twice as long."""
+_fields_of = operator.attrgetter(*(field.name for field in _ITEM_FIELDS))
 
 
 def entry_to_dict(  # noqa: C901, PLR0911, PLR0912  a case a kind
@@ -225,7 +238,7 @@ def _read_item(data: Mapping[str, Any], ids: re.Pattern[str] = _ID) -> ContextIt
     known = {name: value for name, value in data.items() if name in _KNOWN_FIELDS}
     if "id" in known:
         _read_id(known["id"], "id", ids)
-    return check_item(_ITEM.validate_python(known))
+    return check_item(ContextItem(*_fields_of(_GIVEN.validate_python(known))))
 
 
 def _read_id(value: object, field: str, ids: re.Pattern[str] = _ID) -> str:

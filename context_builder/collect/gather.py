@@ -56,7 +56,8 @@ class Gatherer:
         self._units: dict[float, Unit] = {}
         self._calls = CallBook()
         self._early: dict[str, list[ContextItem]] = {}  # by the call that they wait for
-        self._rounds: dict[float, int] = {}  # the round that a turn was in after a unit
+        self._rounds: dict[float, int] = {}
+        """The round that a turn was in after a unit, where no unit says so itself."""
         self._system_id: str | None = None
         self._turn = 0
         self._round = 0
@@ -79,6 +80,15 @@ class Gatherer:
             known = self._units.get(unit.id)
             if known is not None and _is_measured(unit, known):
                 self._units[unit.id] = unit
+
+    def know_sizes(self, units: Iterable[Unit]) -> None:
+        """Keep what these units take whole: whoever takes it all over is told it."""
+        for unit in units:
+            known = self._units.get(unit.id)
+            if known is None or known.sizes or unit.originals is not known.originals:
+                continue
+            sizes = unit.whole_sizes
+            self._units[unit.id] = changed(known, sizes=sizes, whole_sizes=sizes)
 
     def _add(self, item: ContextItem) -> Sequence[Change]:
         if item.role == "tool":
@@ -115,7 +125,8 @@ class Gatherer:
             marks=tuple(marks),
         )
         self._units[unit.id] = unit
-        self._rounds[unit.id] = self._round
+        if self._round and kind != "tool":
+            self._rounds[unit.id] = self._round
         self._last = unit.id
         return [unit]
 

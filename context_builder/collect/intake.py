@@ -241,7 +241,7 @@ class Intake(Recorder):
                 path, such as `messages[3].role`. Nothing is added.
             AdapterError: If the format is not known.
         """
-        if isinstance(messages, Mapping):
+        if type(messages) is not list and isinstance(messages, Mapping):
             return self._extend_whole(read_request(messages, format=format))
         listed = bounded_list(messages, "messages", self._item_limits)
         read = read_messages(listed, format=format)

@@ -108,8 +108,10 @@ class Recorder:
 
     def _latest_spoken(self, items: Sequence[ContextItem]) -> int | None:
         """Return the place of the latest message of the user's own."""
-        places = (n for n in reversed(range(len(items))) if items[n].is_spoken)
-        return next(places, None)
+        for place in range(len(items) - 1, -1, -1):
+            if items[place].is_spoken:
+                return place
+        return None
 
     def _context_for(self, waiting: Sequence[ContextItem]) -> list[ContextItem]:
         """Return what is to stand just before a user message that is logged now."""

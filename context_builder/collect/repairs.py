@@ -68,12 +68,12 @@ def tidy_item(item: ContextItem) -> tuple[ContextItem | None, list[Mark]]:
     and arguments that parse. A call cut off inside its arguments is taken out.
     """
     marks: list[Mark] = []
-    changes: dict[str, Any] = {
-        "content": _tidy_content(item, marks),
-        "tool_calls": _tidy_calls(item, marks) if item.tool_calls else (),
-        "reasoning": _tidy_reasoning(item, marks) if item.reasoning else (),
-        **_tidy_names(item, marks),
-    }
+    changes: dict[str, Any] = {"content": _tidy_content(item, marks)}
+    if item.tool_calls or item.reasoning:
+        changes["tool_calls"] = _tidy_calls(item, marks) if item.tool_calls else ()
+        changes["reasoning"] = _tidy_reasoning(item, marks) if item.reasoning else ()
+    if not _has_sound_names(item):
+        changes |= _tidy_names(item, marks)
     tidy = _changed(item, changes)
     said = tidy.text if tidy.role == "system" else tidy.content
     if is_blank(said) and not tidy.tool_calls and not tidy.reasoning:
@@ -88,12 +88,26 @@ def _changed(item: ContextItem, changes: dict[str, Any]) -> ContextItem:
     return dataclasses.replace(item, **changes)
 
 
+def _has_sound_names(item: ContextItem) -> bool:
+    """Say whether the short texts of an item can go out, as nearly all can."""
+    return (
+        is_well_formed(item.source)
+        and (item.name is None or is_well_formed(item.name))
+        and (item.tool_name is None or is_well_formed(item.tool_name))
+    )
+
+
 def _tidy_names(item: ContextItem, marks: list[Mark]) -> dict[str, str | None]:
     """Return the short texts of an item that are not fit to go out, made fit."""
+    named = (
+        ("name", item.name),
+        ("source", item.source),
+        ("tool_name", item.tool_name),
+    )
     changes = {
         name: repair_text(value) or None
-        for name in ("name", "source", "tool_name")
-        if (value := getattr(item, name)) is not None and not is_well_formed(value)
+        for name, value in named
+        if value is not None and not is_well_formed(value)
     }
     if "source" in changes:
         changes["source"] = changes["source"] or "message"
@@ -260,12 +274,12 @@ def tidy_result(
     if is_blank(content):
         content = NO_OUTPUT
         marks.append(Mark(item.id, "repaired", "empty: a stand-in keeps its place"))
-    changes: dict[str, Any] = {
-        **_tidy_names(item, marks),
-        "content": content,
-        "tool_call_id": call.id,
-        "tool_name": call.name,
-    }
-    if all(value == getattr(item, name) for name, value in changes.items()):
+    changes = {} if _has_sound_names(item) else _tidy_names(item, marks)
+    if (
+        not changes
+        and content == item.content
+        and (item.tool_call_id, item.tool_name) == (call.id, call.name)
+    ):
         return item, marks
-    return changed(item, **changes), marks
+    named = {"content": content, "tool_call_id": call.id, "tool_name": call.name}
+    return changed(item, **(changes | named)), marks

@@ -143,7 +143,8 @@ class TakingBack(Gatherer):
 
     def _forget_unit(self, unit: Unit) -> list[ContextItem]:
         """Take a unit out, and return the results that came in for it."""
-        del self._units[unit.id], self._rounds[unit.id]
+        del self._units[unit.id]
+        self._rounds.pop(unit.id, None)
         places = [(unit.id, n) for n in range(len(unit.originals[0].tool_calls))]
         return [item for place in places for item in self._calls.forget(place)]
 
@@ -223,12 +224,12 @@ class TakingBack(Gatherer):
 
     def _look_back(self) -> None:
         """Take turn and round from the unit that is the last one now."""
-        last = next(reversed(self._units), None)
+        last = next(reversed(self._units.values()), None)
         if last is None:
             self._turn = self._round = self._last = 0
             return
-        self._last, self._turn = last, self._units[last].turn
-        self._round = self._rounds[last]
+        self._last, self._turn = last.id, last.turn
+        self._round = last.round or self._rounds.get(last.id, 0)
 
 
 def _without_marks(unit: Unit, item_ids: Iterable[str]) -> Unit:

@@ -1,9 +1,8 @@
 """What left the request, indexed by its words: found again when it is asked for.
 
-A lexical index that grows with what is added and never looks back. The formula is BM25
-as in Robertson and Zaragoza (2009), with k1 = 1.2 and b = 0.75. A match lifts its
-neighbours, since a question stands beside its answer. What the user said counts for
-more than what a tool returned, and a short passage for more than a long one.
+A lexical index that grows with what is added and never looks back. How well a passage
+matches is worked out in `scoring`. What the user said counts for more than what a tool
+returned, and a short passage for more than a long one.
 """
 
 from __future__ import annotations
@@ -12,41 +11,42 @@ import dataclasses
 import math
 from array import array
 from bisect import bisect_right
-from itertools import accumulate
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from context_builder.decide.passages import Passage, Passages
 from context_builder.decide.postings import Postings
+from context_builder.decide.scoring import (
+    best_of,
+    lifted,
+    norms,
+    score_of,
+    weighed,
+    with_regions,
+)
 from context_builder.decide.terms import date_stamp, term_counts
 from context_builder.passing import is_passing
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from context_builder.items import Unit
 
 __all__ = ["Archive", "Passage", "Search", "pieces_of"]
 
-_K1 = 1.2
-_B = 0.75
 _PASSAGE_CHARS = 700
 """Longer texts are indexed in pieces of about this length, cut at line ends."""
-_NEIGHBOUR_SHARE = 0.4
-"""How much of a match's score its neighbours get."""
 _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
-_MOST_POSTINGS = 128
+_MOST_POSTINGS = 64
 """Of a term, only the newest places are kept: one that stands in more tells little."""
 _MOST_TERMS = 64
 """Of a long message, the rarest terms are looked for."""
 _COMMON_SHARE = 0.5
 """A term that stands in more of the texts than this says nothing."""
-_REGION = 12
-"""So far a match lifts what stands around it: what is talked of there is near."""
-_REGION_SHARE = 0.12
-_MOST_IN_REGIONS = 512
-"""So many of the best are looked at for it."""
+_MOST_RANKED = 256
+"""So many of the best are looked at: for what stands around them, and to choose."""
 _LENGTH_EXPONENT = 0.35
 """How much a long passage has to match better than a short one."""
 
@@ -63,6 +63,10 @@ class Search:
     0 or less where the request has it as well."""
     least: float | None = None
     """What ranks lower is not worth its tokens; None: by the best and the rarest."""
+    rarities: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    """What each telling term of the query weighs; see `Archive.search_on`."""
+    scores: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    """What the best passages score by their own words."""
 
 
 class Archive:
@@ -104,11 +108,15 @@ class Archive:
     @property
     def passages(self) -> Passages:
         """All that is indexed, by number; what waits to be indexed is, now."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            for unit in waiting.values():
-                self._index(unit)
+        for _ in self._indexed():
+            pass
         return self._passages
+
+    def _indexed(self) -> Iterator[tuple[int, Mapping[str, int]]]:
+        """Index what waits; yield each new passage with the terms in it."""
+        waiting, self._waiting = self._waiting, {}
+        for unit in waiting.values():
+            yield from self._index(unit)
 
     def number_at(self, unit_id: float, index: int, start: int) -> int | None:
         """Return which passage has a place of a unit's item; None: none has."""
@@ -133,25 +141,26 @@ class Archive:
         if unit.id not in self._passages.spans:
             self._waiting.setdefault(unit.id, unit)
 
-    def _index(self, unit: Unit) -> None:
+    def _index(self, unit: Unit) -> Iterator[tuple[int, Mapping[str, int]]]:
         day = self._day(unit.id)
         first = len(self._passages)
         for index, item in enumerate(unit.originals):
             text = "" if item.source == "repair" or is_passing(item) else item.text
             for start, end in pieces_of(text):
-                self._add(Passage(unit.id, index, start, end), text[start:end], day)
+                counts = term_counts(text[start:end])
+                if counts:
+                    if day is not None:
+                        counts.setdefault(day, 1)
+                    number = len(self._passages)
+                    self._add(Passage(unit.id, index, start, end), counts)
+                    yield number, counts
         self._passages.put(unit.id, first)
 
     def _day(self, unit_id: float) -> str | None:
         index = bisect_right(self._dated, unit_id) - 1
         return self._days[index] if index >= 0 else None
 
-    def _add(self, passage: Passage, text: str, day: str | None) -> None:
-        counts = term_counts(text)
-        if not counts:
-            return
-        if day is not None:
-            counts.setdefault(day, 1)
+    def _add(self, passage: Passage, counts: Mapping[str, int]) -> None:
         self._postings.add(len(self._passages), counts)
         self._passages.append(passage)
         length = sum(counts.values())
@@ -175,49 +184,71 @@ class Archive:
         """
         if not self.passages:  # it indexes what waits
             return Search((), 0.0)
-        own, need = self._scores(term_counts(query), [text.lower() for text in live])
-        ranked = self._ranked(self._lifted(own), users)
-        ranked.sort(reverse=True)  # by rank, then the newest first
-        ranked = _with_regions(ranked[:_MOST_IN_REGIONS])
-        ranked.sort(reverse=True)
-        return Search(tuple(ranked), need)
+        live = [text.lower() for text in live]
+        rarities, scores, need = self._scores(term_counts(query), live)
+        best = self._best(scores, users)
+        ranked = self._ranked(best, users)
+        return Search(ranked, need, rarities=rarities, scores=best)
+
+    def search_on(self, search: Search, users: AbstractSet[float]) -> Search:
+        """Return what a search finds now that more was taken in.
+
+        What came in is scored by the weights that the terms had then, and nothing is
+        looked up again.
+        """
+        scores = dict(search.scores)
+        for number, counts in list(self._indexed()):
+            own = score_of(counts, search.rarities, *self._norms([number]))
+            if own > 0:
+                scores[number] = own
+        best = self._best(scores, users)
+        ranked = self._ranked(best, users)
+        return dataclasses.replace(search, ranked=ranked, scores=best)
+
+    def _best(
+        self, scores: Mapping[int, float], users: AbstractSet[float]
+    ) -> dict[int, float]:
+        """Return the scores of what is not taken back and ranks best by itself."""
+        if self._dead:
+            scores = {n: one for n, one in scores.items() if n not in self._dead}
+        if len(scores) <= _MOST_RANKED:
+            return dict(scores)
+        return {n: scores[n] for n in best_of(self._ranks(scores, users), _MOST_RANKED)}
 
     def _ranked(
         self, scores: Mapping[int, float], users: AbstractSet[float]
-    ) -> list[tuple[float, int]]:
-        """Return what is not taken back, in no order, by who said it and how long."""
-        lengths, unit_ids = self._lengths, self._passages.unit_ids
-        least, average = 0.25, self._total / len(lengths)
-        handicaps: dict[int, float] = {}
-        ranked = []
-        for number, score in scores.items():
-            length = lengths[number]
-            handicap = handicaps.get(length)
-            if handicap is None:
-                handicap = max(least, length / average) ** _LENGTH_EXPONENT
-                handicaps[length] = handicap
-            boost = _USER_BOOST if unit_ids[number] in users else 1.0
-            ranked.append((score * boost / handicap, number))
-        return ranked
+    ) -> tuple[tuple[float, int], ...]:
+        """Return passages with what stands beside and around them, best first."""
+        found = lifted(scores, self._passages.before, self._passages.after)
+        ranks = best_of(self._ranks(found, users), _MOST_RANKED)
+        return tuple(with_regions(ranks))
 
-    def _lifted(self, own: Mapping[int, float]) -> dict[int, float]:
-        """Return the scores with those of neighbours, in the conversation's order."""
-        dead = self._dead
-        lifted = {n: score for n, score in own.items() if n not in dead}
-        before, after = self._passages.before, self._passages.after
-        for number, score in list(lifted.items()):
-            share = score * _NEIGHBOUR_SHARE
-            for neighbour in (before[number], after[number]):
-                if neighbour >= 0:
-                    lift = own.get(neighbour, 0.0) + share
-                    if lift > lifted.get(neighbour, 0.0):
-                        lifted[neighbour] = lift
-        return lifted
+    def _ranks(
+        self, scores: Mapping[int, float], users: AbstractSet[float]
+    ) -> dict[int, float]:
+        """Return scores by who said it and how long it is."""
+        lengths, unit_ids = self._lengths, self._passages.unit_ids
+        handicaps = self._handicaps({lengths[number] for number in scores})
+        return {
+            number: one
+            * (_USER_BOOST if unit_ids[number] in users else 1.0)
+            / handicaps[lengths[number]]
+            for number, one in scores.items()
+        }
+
+    def _handicaps(self, lengths: AbstractSet[int]) -> Mapping[int, float]:
+        """Return what the rank of a passage is divided by, by its length."""
+        least, average = 0.25, self._total / len(self._lengths)
+        return {n: max(least, n / average) ** _LENGTH_EXPONENT for n in lengths}
+
+    def _norms(self, numbers: Iterable[int]) -> list[float]:
+        lengths = [self._lengths[number] for number in numbers]
+        return norms(lengths, self._total, len(self._lengths))
 
     def _scores(
         self, query: Collection[str], live: Sequence[str]
-    ) -> tuple[dict[int, float], float]:
-        """Return the score of each passage, and how much the archive is needed.
+    ) -> tuple[Mapping[str, float], Mapping[int, float], float]:
+        """Return what terms weigh, the passages' scores, and how needed the archive is.
 
         That is how much more of what the query asks for the best passage has than the
         best text that is in the request anyway: the weight of its terms, of the weight
@@ -226,7 +257,7 @@ class Archive:
         found: list[tuple[float, Sequence[int], bytes]] = []
         there = [0.0] * len(live)
         count = len(self._passages) + len(live)
-        asked = 0.0
+        asked, rarities = 0.0, dict[str, float]()
         for term, places in self._postings.rarest(query, _MOST_TERMS):
             having = [n for n, text in enumerate(live) if term in text]
             known = places.known + len(having)
@@ -234,69 +265,14 @@ class Archive:
                 continue
             rarity = math.log(1 + (count - known + 0.5) / (known + 0.5))
             asked += rarity
+            rarities[term] = rarity
             for number in having:
                 there[number] += rarity
             found.append((rarity, *places.newest(_MOST_POSTINGS)))
-        weights, scores = self._weighed(found)
+        weights, scores = weighed(found, self._norms)
         alive = (share for n, share in weights.items() if n not in self._dead)
         more = max(alive, default=0.0) - max(there, default=0.0)
-        return scores, more / asked if asked else 0.0
-
-    def _weighed(
-        self, found: Sequence[tuple[float, Sequence[int], bytes]]
-    ) -> tuple[dict[int, float], dict[int, float]]:
-        """Return what passages have of a query, and their scores, by number.
-
-        The first is the weight of their terms. For the score, repeats count as well,
-        but less and less, and all counts for less in a longer passage.
-
-        Args:
-            found: For each term its weight, the passages, and how often it is in each.
-        """
-        numbers = set[int]().union(*(places for _, places, _ in found))
-        # Lists by number: several times as fast as dictionaries, and soon thrown away.
-        count = max(numbers, default=-1) + 1
-        weights, more, least = [0.0] * count, [0.0] * count, [0.0] * count
-        slope = _K1 * _B * len(self._lengths) / self._total
-        for number in numbers:
-            least[number] = 1 + _K1 * (1 - _B) + slope * self._lengths[number]
-        for rarity, places, times in found:
-            for number in places:
-                weights[number] += rarity
-            if times.count(1) < len(times):
-                for number, often in zip(places, times, strict=True):
-                    if often > 1:
-                        once = least[number]
-                        again = often / (once + (often - 1)) - 1 / once
-                        more[number] += rarity * again
-        return {n: weights[n] for n in numbers}, {
-            n: (_K1 + 1) * (weights[n] / least[n] + more[n]) for n in numbers
-        }
-
-
-def _with_regions(ranked: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-    """Lift passages by all that match around them, the nearer the more.
-
-    A match counts in full at its own place, and for nothing `_REGION` places away. Sums
-    from the beginning make that the same work for each, however many stand around it.
-    """
-    ordered = sorted((number, rank) for rank, number in ranked)
-    numbers = [number for number, _ in ordered]
-    sums = [0.0, *accumulate(rank for _, rank in ordered)]
-    moments = [0.0, *accumulate(rank * number for number, rank in ordered)]
-    lifted = []
-    first = last = 0
-    for place, (number, rank) in enumerate(ordered):
-        while numbers[first] < number - _REGION:
-            first += 1
-        while last < len(numbers) and numbers[last] <= number + _REGION:
-            last += 1
-        at, moment = sums[place], moments[place]
-        before, after = at - sums[first], sums[last] - at
-        turning = moments[last] - moment - (moment - moments[first])
-        near = before + after - (turning - number * (after - before)) / _REGION
-        lifted.append((rank + _REGION_SHARE * near, number))
-    return lifted
+        return rarities, scores, more / asked if asked else 0.0
 
 
 def pieces_of(text: str) -> Sequence[tuple[int, int]]:

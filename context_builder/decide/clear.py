@@ -29,10 +29,14 @@ __all__ = [
 
 _OLDER = "older than the newest results that are kept"
 _REFERRING = frozenset({"referenced", "deduplicated"})
+_CLEARABLE = frozenset({"whole", "shortened"})
 _GIST_CHARS = 80
 _FACTS_SHARE = 0.4
 _SMALLER_SHARE = 0.6
 """Of what a result takes now, what the facts in its reference may take."""
+_LEAST_FACT_TOKENS = 2
+_MOST_MISSES = 16
+"""After so many facts that did not fit, there is hardly room for another one."""
 _LONG_ARGUMENTS_TOKENS = 96
 """Arguments longer than this are shortened when their results are cleared."""
 _SHORT_ARGUMENTS_TOKENS = 48
@@ -92,23 +96,24 @@ def _without_results(unit: Unit, numbers: list[int], rules: Rules) -> Unit:
     if cleared is unit:
         return unit
     reason = "older results became references"
-    return dataclasses.replace(cleared, rendition="shortened", reason=reason)
+    return changed(cleared, rendition="shortened", reason=reason)
 
 
 def clear_units(plan: Plan, rules: Rules, order: Iterable[int]) -> Plan:
     """Turn tool units into references, in this order, until the plan fits."""
     units = list(plan.units)
     excess_tokens = plan.excess_tokens
+    is_same = True
     for index in order:
         if excess_tokens <= 0:
             break
         unit = units[index]
-        if unit.pinned or unit.rendition not in {"whole", "shortened"}:
+        if unit.pinned or unit.rendition not in _CLEARABLE:
             continue
         cleared = to_reference(unit, rules)
         excess_tokens -= unit.tokens - cleared.tokens
-        units[index] = cleared
-    return dataclasses.replace(plan, units=tuple(units))
+        units[index], is_same = cleared, False
+    return plan if is_same else dataclasses.replace(plan, units=tuple(units))
 
 
 def to_reference(unit: Unit, rules: Rules) -> Unit:
@@ -116,7 +121,7 @@ def to_reference(unit: Unit, rules: Rules) -> Unit:
 
     An item stays as it is where the short form would not be smaller.
     """
-    return rules.once("reference", unit, lambda: _referenced(unit, rules))
+    return rules.once("reference", unit, lambda: _referenced(unit, rules), lasts=True)
 
 
 def _referenced(unit: Unit, rules: Rules) -> Unit:
@@ -164,7 +169,7 @@ def _short_form(unit: Unit, index: int, rules: Rules) -> ContextItem | None:
     calls = tuple(_short_call(call, rules) for call in item.tool_calls)
     if all(new is old for new, old in zip(calls, item.tool_calls, strict=True)):
         return None
-    return dataclasses.replace(item, tool_calls=calls)
+    return changed(item, tool_calls=calls)
 
 
 def _short_call(call: ToolCall, rules: Rules) -> ToolCall:
@@ -174,7 +179,7 @@ def _short_call(call: ToolCall, rules: Rules) -> ToolCall:
     ):
         return call
     short = shorten_arguments(call.arguments, _SHORT_ARGUMENTS_TOKENS, rules.ruler.text)
-    return dataclasses.replace(call, arguments=short)
+    return changed(call, arguments=short)
 
 
 def reference_text(
@@ -209,11 +214,16 @@ def _kept(text: str, room_tokens: int, rules: Rules) -> str:
     """Return the facts in a text that are worth their tokens, or how it began."""
     found = facts_once(text, rules)
     kept: set[str] = set()
+    misses = 0
     for fact, _ in sorted(found, key=lambda pair: -pair[1]):
+        if room_tokens < _LEAST_FACT_TOKENS or misses >= _MOST_MISSES:
+            break
         tokens = rules.ruler.text(fact) + 1
         if tokens <= room_tokens:
             room_tokens -= tokens
             kept.add(fact)
+        else:
+            misses += 1
     if kept:
         return f" In it: {', '.join(fact for fact, _ in found if fact in kept)}"
     return f" It began: {gist(text, _GIST_CHARS)}"

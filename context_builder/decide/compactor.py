@@ -159,6 +159,8 @@ class Compactor(Ledger):
     def _apply(self, plan: Plan, reason: str, low_tokens: int | None = None) -> None:
         left = list(self._passed)
         lowered = list(self._passed)
+        for unit in (*self._passed[-1:], *self.shown.live[-1:]):
+            self._told_through = max(self._told_through, unit.id)
         self._passed = []
         for before, after in zip(self.shown.live, plan.units, strict=True):
             if after.rendition != "whole" and not is_recalled(after):

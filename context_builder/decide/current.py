@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from context_builder.copies import changed
 from context_builder.decide.budget import allowances, demand
 from context_builder.decide.clear import clear_units, to_reference
 from context_builder.decide.evict import evict_units
@@ -20,6 +21,7 @@ from context_builder.decide.shorten import (
     shorten_middle,
     shorten_text,
 )
+from context_builder.decide.versions import whole
 from context_builder.passing import is_echo
 
 if TYPE_CHECKING:
@@ -235,8 +237,8 @@ def _cut_item(
             calls[number].arguments, max(MIN_TOKENS, tokens - over_tokens), count
         )
         over_tokens -= tokens - count(short)
-        calls[number] = dataclasses.replace(calls[number], arguments=short)
-    return dataclasses.replace(item, tool_calls=tuple(calls))
+        calls[number] = changed(calls[number], arguments=short)
+    return changed(item, tool_calls=tuple(calls))
 
 
 def cut_content(item: ContextItem, limit: int, size: int, rules: Rules) -> ContextItem:
@@ -322,8 +324,6 @@ def keep_only_the_question(plan: Plan, rules: Rules) -> Plan:
         if units[place].is_shown:
             units[place] = units[place].leave_out(reason)
     user = units[index]
-    units[index] = dataclasses.replace(
-        user, items=user.originals, sizes=user.whole_sizes, rendition="whole", reason=""
-    )
+    units[index] = whole(user)
     alone = dataclasses.replace(plan, units=tuple(units), has_gap=True)
     return alone if alone.fits_limit else shorten_latest_user(alone, rules)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from context_builder.items import ContextItem, Mark, Plan, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from context_builder.decide.rules import Rules
     from context_builder.decide.shown import Shown
@@ -131,8 +131,7 @@ class Doubles:
         equal = [one for one in given if self._says(one, older.item, unit)]
         if len(equal) < len(given):
             self._gave_way[older.item.id] = [one for one in given if one not in equal]
-        places = [*equal, (older.unit_id, older.item.id)]
-        places.sort(key=lambda place: (place[0], int(place[1][1:])))
+        places = _in_order([*equal, (older.unit_id, older.item.id)])
         self._gave_way.setdefault(item.id, []).extend(places)
         for unit_id, item_id in equal:
             if unit_id == unit.id:
@@ -219,10 +218,11 @@ class Doubles:
         An item that had given way itself hands on what had given way to it.
         """
         for item in items:
-            given = self._gave_way.pop(item.id, [])
+            given = _in_order(self._gave_way.pop(item.id, []))
             holder = self._holders.get(item.cache_key) if item.cache_key else None
             if holder is not None and holder.item.id != item.id:
                 self._gave_way.setdefault(holder.item.id, [])[:0] = given
+                self._refer_anew(given, holder.unit_id, holder.item.id)
                 continue
             if item.cache_key is not None:
                 self._holders.pop(item.cache_key, None)
@@ -282,6 +282,11 @@ class Doubles:
 
 def _is_equal(one: ContextItem, other: ContextItem) -> bool:
     return one.content == other.content and one.tool_calls == other.tool_calls
+
+
+def _in_order(places: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
+    """Return places oldest first, each once: what is edited gives way once more."""
+    return sorted({*places}, key=lambda place: (place[0], int(place[1][1:])))
 
 
 def _index(unit: Unit, item_id: str) -> int | None:
@@ -362,19 +367,27 @@ def _higher(one: int | None, other: int | None) -> int | None:
 def drop_superseded(plan: Plan, rules: Rules) -> Plan:
     """Leave out old rounds of which every result is stale or said elsewhere."""
     del rules
+    stale = [
+        index
+        for index, unit in enumerate(plan.units)
+        if unit.marks and unit.kind == "tool" and _may_be_dropped(unit, plan)
+    ]
+    if not stale:
+        return plan
     units = list(plan.units)
     excess_tokens = plan.excess_tokens
-    for index, unit in enumerate(units):
+    for index in stale:
         if excess_tokens <= 0:
             break
-        if unit.turn < plan.current_turn and not unit.pinned and _is_all_stale(unit):
-            excess_tokens -= unit.tokens
-            units[index] = unit.leave_out(_STALE)
+        excess_tokens -= units[index].tokens
+        units[index] = units[index].leave_out(_STALE)
     return dataclasses.replace(plan, units=tuple(units))
 
 
+def _may_be_dropped(unit: Unit, plan: Plan) -> bool:
+    return unit.turn < plan.current_turn and not unit.pinned and _is_all_stale(unit)
+
+
 def _is_all_stale(unit: Unit) -> bool:
-    if unit.kind != "tool":
-        return False
     stale = {mark.item_id for mark in unit.marks if mark.action == "deduplicated"}
     return all(item.id in stale for item in unit.originals if item.role == "tool")

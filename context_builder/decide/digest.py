@@ -21,7 +21,7 @@ from context_builder.decide.wishes import wish_in
 from context_builder.items import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
 
     from context_builder.decide.heard import Heard
@@ -42,7 +42,7 @@ all that is left over, each compaction would leave less room until the next one.
 _SPAN_TOKENS = 4
 _LEAST_FACT_TOKENS = 2
 _MOST_MISSES = 32
-"""After so many facts that did not fit, there is hardly room for another one."""
+"""After so many facts or lines that did not fit, there is hardly room for another."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,10 +105,11 @@ class Digest:
     """The same facts, the worthiest first; empty if nobody has asked."""
     users: tuple[Unit, ...] = ()
     """The user's messages that left, oldest first."""
-    user_sizes: Mapping[float, tuple[int, bool]] = dataclasses.field(
-        default_factory=dict
-    )
-    """What the line of each of them takes, and whether it says a wish, by unit."""
+    wishes: frozenset[float] = frozenset()
+    """Those of them that say a wish."""
+    user_sizes: dict[float, int] = dataclasses.field(default_factory=dict)
+    """What the line of each takes, by unit, as far as somebody had to know; one
+    digest hands it on to the next."""
     spoken: Mapping[float, Line] = dataclasses.field(default_factory=dict)
     """The lines with the user's words, by unit."""
     tokens: int = 0
@@ -122,17 +123,18 @@ class Digest:
 
     def tells(self, unit_id: float) -> bool:
         """Say whether anything of a unit is known here."""
-        return unit_id in self.user_sizes or any(
+        return any(unit.id == unit_id for unit in self.users) or any(
             fact.unit_id == unit_id for fact in self.facts.values()
         )
 
     def without(self, unit_id: float) -> Digest:
         """Return the digest without what one unit said, not worded anew yet."""
-        users = tuple(unit for unit in self.users if unit.id != unit_id)
+        sizes = {n: tokens for n, tokens in self.user_sizes.items() if n != unit_id}
         return Digest(
             facts={t: f for t, f in self.facts.items() if f.unit_id != unit_id},
-            users=users,
-            user_sizes={unit.id: self.user_sizes[unit.id] for unit in users},
+            users=tuple(unit for unit in self.users if unit.id != unit_id),
+            wishes=self.wishes - {unit_id},
+            user_sizes=sizes,
         )
 
 
@@ -163,77 +165,110 @@ def digest_of(
     known = with_facts_of(former.facts, [*still.lowered, *left], rules)
     is_same = known is former.facts and former.best
     best = former.best if is_same else tuple(by_worth(known.values()))
-    users, sizes = _users_of(former, left, rules)
+    users, wishes = _users_of(former, left)
     untold = [unit for unit in users if unit.id not in covered] if covered else users
+    lines = _UserLines(former, users, rules)
     room_tokens = int(limit_tokens * _USER_SHARE)
-    spoken, user_tokens = _user_lines(untold, sizes, room_tokens, former.spoken)
+    spoken, user_tokens = lines.fitting(untold, wishes, room_tokens)
     heard.listen([*still.texts(), *(line.text for line in spoken.values())])
 
-    def is_told(fact: Fact) -> bool:
-        """Say whether a fact stands in the request anyway, or in the summary."""
-        is_covered = fact.unit_id in covered and fact.text in summary
-        return is_covered or heard.says(fact)
-
+    untold_facts: Iterable[Fact] = best
+    if covered:
+        untold_facts = (
+            f for f in best if not (f.unit_id in covered and f.text in summary)
+        )
     told, fact_tokens = _told_facts(
-        best, rules, limit_tokens - user_tokens, is_told if covered else heard.says
+        heard.unsaid(untold_facts), rules, limit_tokens - user_tokens
     )
     left_tokens = min(limit_tokens - fact_tokens, _SPARE_TOKENS) - user_tokens
     if left_tokens > 0:
         others = [unit for unit in untold if unit.id not in spoken]
-        spoken |= _user_lines(others, sizes, left_tokens, former.spoken)[0]
+        spoken |= lines.fitting(others, wishes, left_tokens)[0]
     return Digest(
         lines=_lines(spoken, told),
         facts=known,
         best=best,
         users=users,
-        user_sizes=sizes,
+        wishes=wishes,
+        user_sizes=lines.sizes,
         spoken=spoken,
         tokens=user_tokens + fact_tokens,
     )
 
 
 def _users_of(
-    former: Digest, left: Sequence[Unit], rules: Rules
-) -> tuple[tuple[Unit, ...], Mapping[float, tuple[int, bool]]]:
-    """Return the newest of the user's messages that left, and what their lines take."""
+    former: Digest, left: Sequence[Unit]
+) -> tuple[tuple[Unit, ...], frozenset[float]]:
+    """Return the newest of the user's messages that left, and which say a wish."""
     come = [unit for unit in left if unit.starts_turn]
     if not come:
-        return former.users, former.user_sizes
+        return former.users, former.wishes
     users = tuple(sorted((*former.users, *come), key=lambda unit: unit.id))
     users = users[-_MOST_USER_UNITS:]
-    known = former.user_sizes
-    return users, {
-        unit.id: known.get(unit.id) or _line_size(unit, rules) for unit in users
-    }
+    fresh = {unit.id for unit in come}
+    return users, frozenset(
+        unit.id
+        for unit in users
+        if unit.id in former.wishes
+        or (unit.id in fresh and wish_in(unit.originals[0].text))
+    )
 
 
-def _user_lines(
-    users: Sequence[Unit],
-    sizes: Mapping[float, tuple[int, bool]],
-    limit_tokens: int,
-    former: Mapping[float, Line],
-) -> tuple[dict[float, Line], int]:
-    """Return lines with the user's words: standing wishes, then the newest.
+class _UserLines:
+    """Words the lines with the user's words, and measures each once."""
 
-    A wish of the first turn holds in the last one; what was asked in between is done.
-    Wishes take half of the room at most. What was said before is not worded anew.
-    """
-    lines: dict[float, Line] = {}
-    taken_tokens = 0
-    wishes = [unit for unit in users if sizes[unit.id][1]]
-    rounds = (wishes, int(limit_tokens * _WISH_SHARE)), (users, limit_tokens)
-    for units, most_tokens in rounds:
-        for unit in reversed(units):
-            tokens = sizes[unit.id][0]
-            if taken_tokens + tokens <= most_tokens and unit.id not in lines:
+    def __init__(self, former: Digest, users: Sequence[Unit], rules: Rules) -> None:
+        self._former = former.spoken
+        self._rules = rules
+        self.sizes = former.user_sizes
+        if len(self.sizes) > len(users):  # of some, nothing is known any more
+            known = self.sizes
+            self.sizes = {u.id: known[u.id] for u in users if u.id in known}
+
+    def fitting(
+        self, users: Sequence[Unit], wishes: AbstractSet[float], limit_tokens: int
+    ) -> tuple[dict[float, Line], int]:
+        """Return lines with the user's words: standing wishes, then the newest.
+
+        A wish of the first turn holds in the last one; what was asked in between is
+        done. Wishes take half of the room at most.
+        """
+        lines: dict[float, Line] = {}
+        wishing = [unit for unit in users if unit.id in wishes]
+        taken_tokens = self._fill(lines, wishing, int(limit_tokens * _WISH_SHARE), 0)
+        return lines, self._fill(lines, users, limit_tokens, taken_tokens)
+
+    def _fill(
+        self,
+        lines: dict[float, Line],
+        users: Sequence[Unit],
+        limit_tokens: int,
+        taken_tokens: int,
+    ) -> int:
+        """Add lines, the newest first, and return what all of them take.
+
+        No more are looked at once several did not fit.
+        """
+        misses = 0
+        for unit in reversed(users):
+            if misses >= _MOST_MISSES:
+                break
+            if unit.id in lines:
+                continue
+            tokens = self._size(unit)
+            if taken_tokens + tokens > limit_tokens:
+                misses += 1
+            else:
                 taken_tokens += tokens
-                lines[unit.id] = former.get(unit.id) or _user_line(unit)
-    return lines, taken_tokens
+                lines[unit.id] = self._former.get(unit.id) or _user_line(unit)
+        return taken_tokens
 
-
-def _line_size(unit: Unit, rules: Rules) -> tuple[int, bool]:
-    tokens = rules.ruler.text(_user_line(unit).text) + 1
-    return tokens, wish_in(unit.originals[0].text) is not None
+    def _size(self, unit: Unit) -> int:
+        tokens = self.sizes.get(unit.id)
+        if tokens is None:
+            line = self._former.get(unit.id) or _user_line(unit)
+            tokens = self.sizes[unit.id] = self._rules.ruler.text(line.text) + 1
+        return tokens
 
 
 def _user_line(unit: Unit) -> Line:
@@ -249,10 +284,7 @@ def _user_line(unit: Unit) -> Line:
 
 
 def _told_facts(
-    best: Sequence[Fact],
-    rules: Rules,
-    limit_tokens: int,
-    is_told: Callable[[Fact], bool],
+    untold: Iterable[Fact], rules: Rules, limit_tokens: int
 ) -> tuple[dict[str, list[Fact]], int]:
     """Return the worthiest facts that fit, by who said them, and what they take.
 
@@ -260,24 +292,27 @@ def _told_facts(
     """
     told: dict[str, list[Fact]] = {}
     whose: dict[str, str] = {}
+    count = rules.ruler.text
     left_tokens = limit_tokens
     misses = 0
-    for fact in best:
-        if left_tokens < _LEAST_FACT_TOKENS or misses >= _MOST_MISSES:
-            break
+    for fact in untold if left_tokens >= _LEAST_FACT_TOKENS else ():
         tokens = fact.tokens
         if not tokens:
-            tokens = fact.tokens = rules.ruler.text(fact.text) + 1
+            tokens = fact.tokens = count(fact.text) + 1
         who = whose.get(fact.heading)
         if who is None:
             who = whose[fact.heading] = fact.who
         if who not in told:
-            tokens += rules.ruler.text(fact.heading) + _SPAN_TOKENS
-        if tokens > left_tokens:
-            misses += 1
-        elif not is_told(fact):
+            tokens += count(fact.heading) + _SPAN_TOKENS
+        if tokens <= left_tokens:
             left_tokens -= tokens
             told.setdefault(who, []).append(fact)
+            if left_tokens < _LEAST_FACT_TOKENS:
+                break
+        else:
+            misses += 1
+            if misses >= _MOST_MISSES:
+                break
     return told, limit_tokens - left_tokens
 
 

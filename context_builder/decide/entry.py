@@ -6,9 +6,9 @@ before it was its own turn to be shortened.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
+from context_builder.copies import changed
 from context_builder.decide.current import cut_content
 from context_builder.decide.shorten import cut_before, truncate_chars
 from context_builder.items import ContextItem, Mark, Unit
@@ -60,10 +60,10 @@ def _within_round(unit: Unit, rules: Rules) -> Unit:
     again.
     """
     most_tokens = rules.settings.round_results_max_tokens
+    if most_tokens is None:
+        return unit
     results = [n for n, item in enumerate(unit.originals) if item.role == "tool"]
-    if most_tokens is None or any(
-        unit.originals[number].source == "repair" for number in results
-    ):
+    if any(unit.originals[number].source == "repair" for number in results):
         return unit
     for number in sorted(results, key=lambda n: (-unit.sizes[n], n)):
         if sum(unit.sizes[n] for n in results) <= most_tokens:
@@ -104,7 +104,7 @@ def _with(
     unit: Unit, index: int, short: ContextItem, rules: Rules, reason: str
 ) -> Unit:
     size = rules.ruler.item(short, calls=unit.calls)
-    return dataclasses.replace(
+    return changed(
         unit,
         items=(*unit.items[:index], short, *unit.items[index + 1 :]),
         sizes=(*unit.sizes[:index], size, *unit.sizes[index + 1 :]),

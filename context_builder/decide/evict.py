@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 
 __all__ = ["drop_optional", "drop_summary", "evict_least_important", "evict_units"]
 
+_EVICTED = "over budget: the least important goes first, then the oldest"
 _LEAST_FRAGMENT_TOKENS = 2 * MIN_TOKENS
 _YIELDING: tuple[ContextClass, ...] = ("tool_results", "history")
 
 
 def drop_optional(plan: Plan, rules: Rules) -> Plan:
     """Leave out optional background, the least important first, until the plan fits."""
-    units = list(plan.units)
-    excess_tokens = plan.excess_tokens
     background = [
         n
-        for n, unit in enumerate(units)
+        for n, unit in enumerate(plan.units)
         if unit.kind == "background" and not belongs_to_latest(unit, plan.current_turn)
     ]
+    if not background:
+        return plan
+    units = list(plan.units)
+    excess_tokens = plan.excess_tokens
     for index in sorted(background, key=eviction_order(plan, rules)):
         if excess_tokens <= 0:
             break
@@ -70,7 +73,7 @@ def evict_least_important(plan: Plan, rules: Rules) -> Plan:
             over_tokens -= plan.reserve_tokens  # the digest is worth less than this
             if over_tokens <= 0:
                 continue
-        units[index] = _shortened_or_out(unit, over_tokens, plan, rules)
+        units[index] = _shortened_or_out(unit, over_tokens, rated, rules)
         freed_tokens = unit.tokens - units[index].tokens
         excess_tokens -= freed_tokens
         over[name] -= freed_tokens
@@ -98,9 +101,8 @@ def _queues(plan: Plan, rules: Rules) -> dict[ContextClass, list[int]]:
     }
 
 
-def _shortened_or_out(unit: Unit, excess_tokens: int, plan: Plan, rules: Rules) -> Unit:
+def _shortened_or_out(unit: Unit, excess_tokens: int, rated: int, rules: Rules) -> Unit:
     """Leave a unit out; one of high priority is shortened to what is left instead."""
-    rated = rating(unit, plan.current_turn, rules)
     room_tokens = unit.tokens - excess_tokens
     if (
         rated >= rules.settings.truncate_at
@@ -110,9 +112,7 @@ def _shortened_or_out(unit: Unit, excess_tokens: int, plan: Plan, rules: Rules) 
         and isinstance(unit.items[0].content, str)
     ):
         return _shortened(unit, room_tokens, rules)
-    return unit.leave_out(
-        "over budget: the least important goes first, then the oldest"
-    )
+    return rules.once("evicted", unit, lambda: unit.leave_out(_EVICTED), lasts=True)
 
 
 def _shortened(unit: Unit, room_tokens: int, rules: Rules) -> Unit:

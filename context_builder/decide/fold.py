@@ -200,12 +200,14 @@ class Fold(Compactor):
     def _forget(self, unit: Unit) -> None:
         """Take out everything that repeats a unit's words: its owner took them back."""
         self.recaller.forget(unit.id)
-        self.summaries.spoil(unit, f"{unit.originals[0].id} was changed or taken out")
-        self._renew_summary("a summary told of what was changed or taken out")
+        if not self.summaries.is_untouched:
+            name = unit.originals[0].id
+            self.summaries.spoil(unit, f"{name} was changed or taken out")
+            self._renew_summary("a summary told of what was changed or taken out")
         if not self.shown.live and not self.shown.gone:
             self.telling.digest, self.telling.evicted_items = Digest(), 0
             self._retell()
-        elif self.telling.digest.tells(unit.id):
+        elif unit.id <= self._told_through and self.telling.digest.tells(unit.id):
             self.telling.digest = self.telling.digest.without(unit.id)
             self._retell()
 
@@ -241,7 +243,7 @@ class Fold(Compactor):
         say nothing of what is to come. A request wanted in between is decided on a
         copy.
         """
-        if not self._is_waiting():
+        if not self._is_waiting() or self._would_stay():
             return self
         now = copy.copy(self)
         now.shown = self.shown.copy()
@@ -251,6 +253,14 @@ class Fold(Compactor):
         now.compact()
         now.see_moves()
         return now
+
+    def _would_stay(self) -> bool:
+        """Say whether a look at the budget now would find nothing to do."""
+        return (
+            self.excess is None
+            and self.tokens <= self.limit_tokens
+            and not self._rules.settings.has_standing_rules
+        )
 
     def _try_summary(self, change: SummaryAdded | SummaryRefused) -> None:
         if isinstance(change, SummaryAdded):
@@ -273,7 +283,7 @@ class Fold(Compactor):
         found = self.recaller.choose(search, wanted_tokens, self.telling.whole)
         if found.tokens > self.recaller.room(weight, self._free_tokens):
             if self._make_room(found.tokens, weight):
-                search = self.recaller.search(newest, self._users.keys())
+                search = self.recaller.search_on(search, newest, self._users.keys())
             room_tokens = self.recaller.room(weight, self._free_tokens)
             limit_tokens = min(wanted_tokens, room_tokens)
             found = self.recaller.choose(search, limit_tokens, self.telling.whole)

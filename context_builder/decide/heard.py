@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from context_builder.decide.known import Fact
 
@@ -52,12 +52,22 @@ class Heard:
         self._live = frozenset(numbers.values())
         self._unheard = {}
 
+    def unsaid(self, facts: Iterable[Fact]) -> Iterator[Fact]:
+        """Yield the facts that none of the texts says, in order."""
+        following, live = self._next, self._live
+        for fact in facts:
+            heard = fact.heard
+            if heard == following or (-heard not in live and not self._is_found(fact)):
+                yield fact
+
     def says(self, fact: Fact) -> bool:
         """Say whether one of the texts says a fact."""
         if fact.heard == self._next:
             return False  # it was looked for in all of them
-        if -fact.heard in self._live:
-            return True
+        return -fact.heard in self._live or self._is_found(fact)
+
+    def _is_found(self, fact: Fact) -> bool:
+        """Look for a fact where nobody has looked yet."""
         is_said = fact.text in self.unheard(fact)
         if not self._is_copy:
             fact.heard = -self._number_of(fact.text) if is_said else self._next

@@ -1,9 +1,9 @@
 """What of a history that comes in at once is too old to be looked at.
 
 A history of ten thousand messages need not be measured to find out that the oldest do
-not fit. From the newest on, units are measured until they would fill the request
-several times over, tool results counted as the references that they would become at
-best. What is older, and nothing but ordinary, leaves as it came: unmeasured.
+not fit. From the newest on, units are measured until they would fill the request even
+with all tool results as the references that they would become. What is older, and
+nothing but ordinary, leaves as it came: unmeasured.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LEAST_UNITS = 64
 """Fewer units than this are measured one by one."""
 _FILLING = frozenset({"message", "tool"})
 """What a request is filled with: the rest goes first, or stays anyway."""
-_FILLINGS = 2
-"""How often what is measured would fill the request."""
 _MOST_COUNTED_SHARE = 1 / 64
-"""An item counts as so much of the budget at most: a reference takes no more."""
+"""An item counts as so much of the budget at most: a huge one leaves by itself."""
+_REFERENCE_TOKENS = 24
+"""About what a reference takes beside the facts that it keeps."""
 
 
 def beyond_horizon(
@@ -118,7 +118,8 @@ def _as_they_end(changes: Sequence[Change]) -> list[Unit]:
 def _cut(come: Sequence[Unit], turn: int, limit_tokens: int, rules: Rules) -> float:
     """Return the id of the oldest unit that is near enough to be measured."""
     most_tokens = max(1, int(limit_tokens * _MOST_COUNTED_SHARE))
-    left_tokens = limit_tokens * _FILLINGS
+    reference_tokens = _REFERENCE_TOKENS + rules.settings.reference_facts_tokens
+    left_tokens = limit_tokens
     prepared = len(come)
     for place in range(len(come) - 1, -1, -1):
         unit = come[place]
@@ -129,8 +130,9 @@ def _cut(come: Sequence[Unit], turn: int, limit_tokens: int, rules: Rules) -> fl
             _prepare(come[prepared : place + 1], rules)
         if unit.kind in _FILLING and not _has_key(unit):
             for item in unit.originals:
-                tokens = rules.ruler.whole(item, calls=unit.calls)
-                left_tokens -= min(most_tokens, tokens)
+                tokens = min(most_tokens, rules.ruler.whole(item, calls=unit.calls))
+                is_result = item.role == "tool"
+                left_tokens -= min(tokens, reference_tokens) if is_result else tokens
     return come[0].id
 
 

@@ -58,9 +58,14 @@ class Ledger:
         self._passed: list[Unit] = []  # left unmeasured since the last compaction
         self._head = Head(rules.settings.keep_first_messages)
         self._first_left = math.inf
+        self._told_through = -math.inf
+        """The newest unit that was there at a compaction: the digest tells of none that
+        came in later."""
         self.system: ContextItem | None = None
         self.tools: Tools = ()
         self.fixed: Mapping[str, int] = measure_fixed(None, ())
+        self.fixed_tokens = sum(self.fixed.values())
+        """What system prompt, tools and framing take together."""
         self.telling = Telling(rules)
         self.summaries = Summaries()
         self._asked: str | None = None  # why a compaction is due, whatever the budget
@@ -104,7 +109,7 @@ class Ledger:
     @property
     def tokens(self) -> int:
         """Input tokens of the whole request."""
-        return sum(self.fixed.values()) + self.telling.tokens + self.shown.tokens
+        return self.fixed_tokens + self.telling.tokens + self.shown.tokens
 
     @property
     def notice(self) -> ContextItem | None:
@@ -124,12 +129,14 @@ class Ledger:
         return self.shown.rank(self._first_left)
 
     def _set_fixed(self, system: ContextItem | None, tools: Tools, reason: str) -> None:
-        is_begun = bool(self.shown.live or self.system or self.tools)
+        is_shown = bool(self.shown.live) or self.notice is not None
+        is_begun = bool(is_shown or self.system or self.tools)
         if is_begun and (system != self.system or tools != self.tools):
             self.prefix_moves.append(reason)
         self.system, self.tools = system, tools
         self.recaller.has_tools = self.recaller.has_tools or bool(tools)
         self.fixed = self._measure_fixed(system, tools)
+        self.fixed_tokens = sum(self.fixed.values())
 
     def see_moves(self) -> None:
         """Remember up to where the conversation went when its beginning changed."""
@@ -140,12 +147,15 @@ class Ledger:
 
     def _measured(self, unit: Unit, known: Mapping[int, int]) -> Unit:
         """Return the unit whole and measured; sizes `known` (by object) are kept."""
+        whole, calls = self._rules.ruler.whole, unit.calls
         sizes = tuple(
-            known[id(item)]
-            if id(item) in known
-            else self._rules.ruler.whole(item, calls=unit.calls)
-            for item in unit.originals
+            [
+                known[id(item)] if id(item) in known else whole(item, calls=calls)
+                for item in unit.originals
+            ]
         )
+        if unit.sizes == sizes == unit.whole_sizes:
+            return unit  # another fold measured it
         return changed(unit, sizes=sizes, whole_sizes=sizes)
 
     def _is_waiting(self) -> bool:
@@ -161,7 +171,7 @@ class Ledger:
     @property
     def movable_tokens(self) -> int:
         """What the conversation may take: all but system prompt and tools."""
-        return max(0, self.limit_tokens - sum(self.fixed.values()))
+        return max(0, self.limit_tokens - self.fixed_tokens)
 
     @property
     def recalls(self) -> bool:
@@ -185,7 +195,7 @@ class Ledger:
         A huge latest message counts as half the budget: it will be cut, and what
         answers it needs room as well.
         """
-        tokens = sum(self.fixed.values())
+        tokens = self.fixed_tokens
         tokens += sum(unit.tokens for unit in self.shown.live if unit.pinned)
         latest = self._latest_user
         unit = None if latest is None else self.shown.get(latest)
@@ -196,7 +206,7 @@ class Ledger:
     def _least_tokens(self) -> int:
         """Return what no compaction can go below: system prompt, tools and pins."""
         pinned = sum(unit.tokens for unit in self.shown.live if unit.pinned)
-        return sum(self.fixed.values()) + pinned
+        return self.fixed_tokens + pinned
 
     def _tell(
         self,

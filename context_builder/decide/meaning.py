@@ -7,13 +7,13 @@ decision follows from the log alone.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
-
-from context_builder.decide.archive import Search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from context_builder.decide.archive import Search
     from context_builder.items import PassagesMatched
 
 __all__ = ["AskedFor", "by_words_and_meaning", "may_ask"]
@@ -94,8 +94,9 @@ def by_words_and_meaning(
         ((worth, number) for number, worth in fused.items()),
         key=lambda one: (-one[0], -one[1]),
     )
-    return Search(
-        tuple(best_first),
-        max(words.need, meant[0][0] - shown_score),
+    return dataclasses.replace(
+        words,
+        ranked=tuple(best_first),
+        need=max(words.need, meant[0][0] - shown_score),
         least=best_first[0][0] * _LEAST_SHARE_OF_BEST,
     )

@@ -45,10 +45,11 @@ def outcomes(
     told: list[tuple[int, Outcome]] = []
     if fold.system is not None:
         told.append((-1, _system(fold)))
+    turn = fold.turn
     for unit in fold.shown.all_units():
         told += [
             (_number(one.item_id), _covered(one, unit, fold))
-            for one in _of_unit(unit, fold.turn, rules)
+            for one in _of_unit(unit, turn, rules)
         ]
     for item_id, mark in left_out.items():
         told.append((_number(item_id), _left_out(items[item_id], mark, rules)))
@@ -93,7 +94,7 @@ def _left_out(item: ContextItem, mark: Mark, rules: Rules) -> Outcome:
 
 
 def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
-    rated = rating(unit, turn, rules)
+    rated, name = rating(unit, turn, rules), class_of(unit, turn)
     told = []
     for index, item in enumerate(unit.originals):
         if item.source in _MADE_HERE:
@@ -108,7 +109,7 @@ def _of_unit(unit: Unit, turn: int, rules: Rules) -> list[Outcome]:
                 tokens_before=unit.whole_sizes[index],
                 tokens_after=unit.sizes[index] if unit.is_shown else 0,
                 reason=reason,
-                context_class=class_of(unit, turn),
+                context_class=name,
                 priority=rated,
             )
         )
@@ -159,6 +160,9 @@ def _summary_fate(tried: SummaryTry, summaries: Summaries) -> tuple[SummaryActio
 def _fate(unit: Unit, index: int) -> tuple[Action, str]:
     """Return what happened to an item; of several things the heaviest loss is told."""
     item = unit.originals[index]
+    if not unit.marks:
+        is_whole = unit.is_shown and unit.items[index] is item
+        return _pending(unit, item) if is_whole else _loss(unit, None)
     marks = [mark for mark in unit.marks if mark.item_id == item.id]
     repairs = [mark.reason for mark in marks if mark.action == "repaired"]
     others = [mark for mark in marks if mark.action != "repaired"]
@@ -175,7 +179,7 @@ def _loss(unit: Unit, last: Mark | None) -> tuple[Action, str]:
 
 
 def _pending(unit: Unit, item: ContextItem) -> tuple[Action, str]:
-    if item.role != "assistant":
+    if item.role != "assistant" or unit.kind != "tool":
         return "kept", ""
     waiting = sum(
         1 for one in unit.originals if one.role == "tool" and one.source == "repair"
@@ -189,8 +193,9 @@ def _pending(unit: Unit, item: ContextItem) -> tuple[Action, str]:
 def class_uses(fold: Fold, rules: Rules) -> tuple[ClassUse, ...]:
     """Return what each class takes of the budget."""
     tokens: dict[ContextClass, int] = {}
+    turn = fold.turn
     for unit in fold.shown.live:
-        name = class_of(unit, fold.turn)
+        name = class_of(unit, turn)
         tokens[name] = tokens.get(name, 0) + unit.tokens
     tokens["system"] = tokens.get("system", 0) + sum(fold.fixed.values())
     tokens["history"] = tokens.get("history", 0) + fold.notice_tokens

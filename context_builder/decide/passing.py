@@ -36,6 +36,8 @@ __all__ = [
 _STALE = "a value of an earlier message: it goes at the first compaction"
 _OF_LATEST = "over budget: not even the values of this message fit"
 _ECHO = "recalled text goes first: it stands in the session, and can be recalled again"
+_PASSING = frozenset({"background", "tool"})
+"""The kinds of units that values and echoes stand in."""
 _LEFT_OUT = "[What was recalled here was left out again.]"
 
 
@@ -60,17 +62,20 @@ def drop_passing(plan: Plan, rules: Rules) -> Plan:
     """Leave out stale values, and what was recalled in earlier rounds."""
     rounds = [index for index, unit in enumerate(plan.units) if unit.kind == "tool"]
     newest = rounds[-1] if rounds else None
-    units = list(plan.units)
+    passed: dict[int, Unit] = {}
     for index, unit in enumerate(plan.units):
-        if unit.pinned:
+        if unit.kind not in _PASSING or unit.pinned:
             continue
         if is_stale_value(unit, plan.current_turn):
-            units[index] = unit.leave_out(_STALE)
+            passed[index] = unit.leave_out(_STALE)
         elif unit.kind == "tool" and (index != newest or unit.turn < plan.current_turn):
-            units[index] = _without_echoes(unit, rules)
-    if all(new is old for new, old in zip(units, plan.units, strict=True)):
+            bare = _without_echoes(unit, rules)
+            if bare is not unit:
+                passed[index] = bare
+    if not passed:
         return plan
-    return dataclasses.replace(plan, units=tuple(units))
+    units = tuple(passed.get(index, unit) for index, unit in enumerate(plan.units))
+    return dataclasses.replace(plan, units=units)
 
 
 def drop_latest_values(plan: Plan, rules: Rules) -> Plan:

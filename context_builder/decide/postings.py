@@ -10,6 +10,7 @@ by a checksum of 32 bits, the same in every process.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from array import array
 from bisect import bisect_left
 from collections import Counter
@@ -26,6 +27,9 @@ __all__ = ["MOST_TIMES", "Places", "Postings"]
 MOST_TIMES = 255
 """A term that stands in a passage more often than this counts as if it did so often."""
 _TERM_SHIFT = 32
+_HALF = "I"
+_LOW, _HIGH = (0, 1) if sys.byteorder == "little" else (1, 0)
+"""Which half of a packed place is which: halves are read without a loop."""
 _TIMES_BITS = 8
 _NUMBER_MASK = (1 << (_TERM_SHIFT - _TIMES_BITS)) - 1
 _MOST_SHORT = 1 << 16
@@ -49,13 +53,6 @@ class _Run:
     """Passages, less the base; ascending within a term."""
     times: bytes
 
-    def span(self, term: int) -> tuple[int, int]:
-        """Return where the places of a term begin and end."""
-        place = bisect_left(self.terms, term)
-        if place == len(self.terms) or self.terms[place] != term:
-            return 0, 0
-        return self.starts[place], self.starts[place + 1]
-
     def is_at_most(self, places: int) -> bool:
         """Say whether it is to be merged with a newer one of so many places."""
         return len(self.times) <= min(places, _MOST_IN_RUN)
@@ -63,12 +60,17 @@ class _Run:
     def packed(self) -> list[int]:
         """Return all places, each as one number, in order."""
         sizes = map(sub, self.starts[1:], self.starts)
-        terms = chain.from_iterable(map(repeat, self.terms, sizes))
         base = self.base << _TIMES_BITS
-        return [
-            (term << _TERM_SHIFT) + base + (number << _TIMES_BITS) + times
-            for term, number, times in zip(terms, self.numbers, self.times, strict=True)
+        lows = [
+            base + (number << _TIMES_BITS) + times
+            for number, times in zip(self.numbers, self.times, strict=True)
         ]
+        halves = array(_HALF, bytes(8 * len(lows)))
+        halves[_HIGH::2] = array(
+            _HALF, chain.from_iterable(map(repeat, self.terms, sizes))
+        )
+        halves[_LOW::2] = array(_HALF, lows)
+        return memoryview(halves).cast("B").cast("Q").tolist()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,13 +85,14 @@ class Places:
 
     def newest(self, most: int) -> tuple[list[int], bytes]:
         """Return the newest passages, at most so many, and how often it is in each."""
-        recent = self.recent[-most:]
+        recent = self.recent[-most:].tolist()
         numbers = [place >> _TIMES_BITS & _NUMBER_MASK for place in recent]
         times = bytes([place & MOST_TIMES for place in recent])
         for run, first, end in reversed(self.spans):
             start = max(first, end - (most - len(numbers)))
             base = run.base
-            numbers += [base + number for number in run.numbers[start:end]]
+            found = run.numbers[start:end].tolist()
+            numbers += [base + number for number in found] if base else found
             times += run.times[start:end]
         return numbers, times
 
@@ -127,20 +130,22 @@ class Postings:
     def rarest(self, terms: Iterable[str], most: int) -> list[tuple[str, Places]]:
         """Return the rarest of some terms and where they stand, the rarest first."""
         self._settle()
+        recent_places = [one for one in (self._recent, self._newest) if one]
+        runs = [(run, run.terms, run.starts) for run in self._runs]
         found = []
         for term in terms:
             key = crc32(term.encode("utf-8", "surrogatepass"))
-            low, high = key << _TERM_SHIFT, (key + 1) << _TERM_SHIFT
             known, recent, spans = 0, _NOWHERE, []
-            for places in (self._recent, self._newest):
-                start = bisect_left(places, low)
-                end = bisect_left(places, high, start)
+            for places in recent_places:
+                start = bisect_left(places, key << _TERM_SHIFT)
+                end = bisect_left(places, (key + 1) << _TERM_SHIFT, start)
                 if start < end:
                     known += end - start
                     recent = recent + places[start:end]
-            for run in self._runs:
-                start, end = run.span(key)
-                if start < end:
+            for run, keys, starts in runs:
+                place = bisect_left(keys, key)
+                if place < len(keys) and keys[place] == key:
+                    start, end = starts[place], starts[place + 1]
                     spans.append((run, start, end))
                     known += end - start
             found.append((known, term, recent, spans))
@@ -170,14 +175,17 @@ class Postings:
 
 
 def _run_of(places: Sequence[int]) -> _Run:
-    sizes = Counter([place >> _TERM_SHIFT for place in places])  # ascending, as they
-    numbers = [place >> _TIMES_BITS & _NUMBER_MASK for place in places]
-    base = min(numbers)
-    is_short = max(numbers) - base < _MOST_SHORT
+    halves = memoryview(array("Q", places)).cast("B").cast("I")
+    lows = halves[_LOW::2].tolist()
+    sizes = Counter(halves[_HIGH::2].tolist())  # ascending, as they are
+    least, most = min(lows) >> _TIMES_BITS, max(lows) >> _TIMES_BITS
     return _Run(
-        base=base,
+        base=least,
         terms=array("I", sizes),
         starts=array("I", accumulate(sizes.values(), initial=0)),
-        numbers=array("H" if is_short else "I", [n - base for n in numbers]),
-        times=bytes([place & MOST_TIMES for place in places]),
+        numbers=array(
+            "H" if most - least < _MOST_SHORT else "I",
+            [(low >> _TIMES_BITS) - least for low in lows],
+        ),
+        times=bytes([low & MOST_TIMES for low in lows]),
     )

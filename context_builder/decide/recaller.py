@@ -165,6 +165,15 @@ class Recaller:
                 if not is_recalled(unit)
             ],
         )
+        return self._with_meaning(found, newest)
+
+    def search_on(
+        self, search: Search, newest: Unit, users: AbstractSet[float]
+    ) -> Search:
+        """Look for the same once more, now that more has left."""
+        return self._with_meaning(self.archive.search_on(search, users), newest)
+
+    def _with_meaning(self, found: Search, newest: Unit) -> Search:
         answer = self.asked.newest
         if answer is None or answer.item_id != newest.originals[0].id:
             return found

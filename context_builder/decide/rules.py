@@ -25,6 +25,7 @@ from context_builder.items import (
 from context_builder.settings import ContextClass, Settings
 
 __all__ = [
+    "Memo",
     "PriorityRule",
     "Ruler",
     "Rules",
@@ -41,6 +42,8 @@ PriorityRule = Callable[[ContextItem, int, UnitKind], int | None]
 the usual priority. It has to be pure."""
 
 _T = TypeVar("_T")
+Memo = dict[tuple[str, int], tuple[object, Any]]
+"""What was worked out, by what was asked and the object that it is about."""
 
 
 class Ruler(Protocol):
@@ -94,19 +97,31 @@ class Rules:
     """Rates what nobody gave a priority; None: by kind and age."""
     facts: Callable[[str], list[tuple[str, float]]] = facts
     """Finds what a text holds that cannot be reworded; see there."""
-    memo: dict[tuple[str, int], tuple[object, Any]] = dataclasses.field(
+    lasting: Memo | None = dataclasses.field(default=None, compare=False, repr=False)
+    """What holds longer than one compaction, for those who take the same session over
+    again and again; None: nothing does."""
+    memo: Memo = dataclasses.field(
         default_factory=dict, init=False, compare=False, repr=False
     )
     """What was worked out in this compaction; see `once`."""
 
-    def once(self, name: str, about: object, work: Callable[[], _T]) -> _T:
+    def once(
+        self, name: str, about: object, work: Callable[[], _T], *, lasts: bool = False
+    ) -> _T:
         """Return what `work` says about an object, and ask once a compaction.
 
         A plan goes down the ladder more than once until it fits, over the same units.
+
+        Args:
+            name: What is asked.
+            about: The object.
+            work: Works it out.
+            lasts: Whether it says the same in every compaction.
         """
-        known = self.memo.get((name, id(about)))
+        memo = self.lasting if lasts and self.lasting is not None else self.memo
+        known = memo.get((name, id(about)))
         if known is None:
-            known = self.memo[name, id(about)] = (about, work())
+            known = memo[name, id(about)] = (about, work())
         found: _T = known[1]
         return found
 
@@ -155,12 +170,20 @@ def importance(unit: Unit, current_turn: int, settings: Settings) -> int:
         return _background(unit, current_turn)
     if unit.kind == "summary":
         return PRIORITY_HISTORY
-    age = current_turn - max(unit.turn, unit.refreshed_turn or 0)
+    age = _age(unit, current_turn)
     if age <= 0 and unit.starts_turn:
         return PRIORITY_LATEST_USER
     if age <= 0 and unit.kind == "tool":
         return PRIORITY_CURRENT_TOOL
-    return max(settings.history_floor, PRIORITY_HISTORY - settings.decay_per_turn * age)
+    rated = PRIORITY_HISTORY - settings.decay_per_turn * age
+    return rated if rated > settings.history_floor else settings.history_floor
+
+
+def _age(unit: Unit, current_turn: int) -> int:
+    """Return for how many turns nothing equal has come in."""
+    if unit.refreshed_turn is None:
+        return current_turn - unit.turn
+    return current_turn - max(unit.turn, unit.refreshed_turn)
 
 
 def _background(unit: Unit, current_turn: int) -> int:
@@ -176,7 +199,7 @@ def rating(unit: Unit, current_turn: int, rules: Rules) -> int:
     A given priority wins over every rule.
     """
     if rules.priority_rule is not None and unit.priority is None:
-        age = max(0, current_turn - max(unit.turn, unit.refreshed_turn or 0))
+        age = max(0, _age(unit, current_turn))
         rated = rules.priority_rule(unit.originals[0], age, unit.kind)
         if rated is not None:
             return rated
@@ -191,10 +214,10 @@ def eviction_order(
     The first messages go last, where they are to stay. It takes the unit's place in
     `plan.units`.
     """
+    units, turn, head = plan.units, plan.current_turn, plan.head
 
     def key(index: int) -> tuple[bool, int, float]:
-        unit = plan.units[index]
-        rated = rating(unit, plan.current_turn, rules)
-        return unit.id in plan.head, rated, unit.id
+        unit = units[index]
+        return unit.id in head, rating(unit, turn, rules), unit.id
 
     return key

@@ -72,6 +72,11 @@ class Summaries:
         return other
 
     @property
+    def is_untouched(self) -> bool:
+        """Whether no summary has ever come in."""
+        return not self._known and not self.spoiled and self.current is None
+
+    @property
     def told(self) -> frozenset[float]:
         """The units that the request tells of by a summary."""
         return self.covered if self.is_shown else frozenset()

@@ -47,11 +47,17 @@ _DATE = re.compile(
     rf"|\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAME}\b",
     re.IGNORECASE,
 )
+_NEAR_MONTH = re.compile(rf"{_NAME}\s+\d|\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_NAME}")
+"""Most names of months are beginnings of words, such as market, and no day is near."""
 _STAMP = re.compile(r"\W{0,3}\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _SEPARATED = re.compile(r"\d[-/.]\d")
 _ENDINGS = ("ies", "ing", "ed", "es", "s")
 _LAST_OF_ENDINGS = frozenset(ending[-1] for ending in _ENDINGS)
 _LEAST_STEM = 3
+_AS_WORDS = {
+    code: chr(code).lower() if chr(code).isalnum() else " " for code in range(128)
+}
+"""Leaves of an ASCII text its words, in lower case, and blanks."""
 
 
 def terms(text: str) -> Iterator[str]:
@@ -67,15 +73,33 @@ def terms(text: str) -> Iterator[str]:
 
 def term_counts(text: str) -> Counter[str]:
     """Return how often each term stands in a text. Each word is looked at once."""
+    counts = _plain_counts(text) if text.isascii() else _mixed_counts(text)
+    for date in _dates(text):
+        counts[date] += 1
+    return counts
+
+
+def _plain_counts(text: str) -> Counter[str]:
+    """Return the terms of an ASCII text: several times as fast as by the pattern."""
+    counts = Counter(text.translate(_AS_WORDS).split())
+    ending = [word for word in counts if word[-1] in _LAST_OF_ENDINGS]
+    for word, times in [(word, counts.pop(word)) for word in ending]:
+        stem = _stem(word)
+        counts[stem] = counts.get(stem, 0) + times
+    return counts
+
+
+def _mixed_counts(text: str) -> Counter[str]:
     found: list[str] = []
     for word, times in Counter(_WORD.findall(text)).items():
         if not word.isascii() and _FIRST_CJK.match(word):
-            found += (*word, *map(operator.add, word, word[1:])) * times
+            for _ in range(times):
+                found += word
+                found += map(operator.add, word, word[1:])
         elif times == 1:
             found.append(_stem(word.lower()))
         else:
             found += (_stem(word.lower()),) * times
-    found += _dates(text)
     return Counter(found)
 
 
@@ -102,7 +126,9 @@ def _may_be_dated(text: str) -> bool:
     if "月" in text or _SEPARATED.search(text):
         return True
     lowered = text.lower()
-    return any(name in lowered for name in _MONTHS)
+    if not any(name in lowered for name in _MONTHS):
+        return False
+    return not lowered.isascii() or _NEAR_MONTH.search(lowered) is not None
 
 
 def date_stamp(text: str) -> str | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
+from context_builder.copies import changed
 from context_builder.items import Mark
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = [
 
 def whole(unit: Unit) -> Unit:
     """Return a unit as it came in."""
-    return dataclasses.replace(
+    return changed(
         unit,
         items=unit.originals,
         sizes=unit.whole_sizes,
@@ -58,7 +58,7 @@ def as_shown(unit: Unit, old: Unit) -> Unit:
         shown.get(id(item), (item, size))
         for item, size in zip(unit.originals, unit.sizes, strict=True)
     ]
-    return dataclasses.replace(
+    return changed(
         unit,
         items=tuple(item for item, _ in pairs),
         sizes=tuple(size for _, size in pairs),
@@ -101,7 +101,7 @@ def with_references(
             marks.append(Mark(short.id, "referenced", reason))
     if len(marks) == len(unit.marks):
         return unit
-    return dataclasses.replace(
+    return changed(
         unit,
         items=tuple(items),
         sizes=tuple(sizes),

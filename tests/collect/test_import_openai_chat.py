@@ -452,6 +452,11 @@ def test_a_tool_that_is_none_is_refused_by_its_path(tools: Any, field: str) -> N
         {"anyOf": {"type": "string"}},
         {"$defs": ["a"]},
         {"items": {"anyOf": [{"properties": []}]}},
+        {"properties": {"a": {"type": "array", "items": "text"}}},
+        {"properties": {"a": {"items": [{"required": 3}]}}},
+        {"properties": {"a": {"enum": 3.5}}},
+        {"properties": {"a": {"$ref": ["b"]}}},
+        {"type": {"$ref": "b"}, "properties": {"a": {"type": "array", "items": 3}}},
     ],
 )
 def test_parameters_are_a_schema(parameters: Any) -> None:
@@ -464,10 +469,12 @@ def test_parameters_are_a_schema(parameters: Any) -> None:
 
 @pytest.mark.parametrize("target", adapter_names())
 def test_parameters_of_an_older_draft_are_taken(target: str) -> None:
-    """`required` on a property was a truth value once; true is a schema to this day."""
+    """`required` was a truth value once, `items` a list; true is a schema now."""
     ctx = ContextBuilder(max_tokens=5_000)
     said = {"type": "string", "required": True}
-    schema = {"type": "object", "required": True, "properties": {"a": said, "b": True}}
+    pair = {"type": "array", "items": [{"type": "string"}, {"type": "number"}]}
+    held = {"a": said, "b": True, "c": pair}
+    schema = {"type": "object", "required": True, "properties": held}
     ctx.set_tools([{"name": "f", "parameters": schema}])
     ctx.add_user_message("go")
     request = ctx.request(target, model="some-model")

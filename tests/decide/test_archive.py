@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context_builder.decide import archive as module
-from context_builder.decide import postings
+from context_builder.decide import postings, scoring
 from context_builder.decide.archive import Archive
+from context_builder.decide.scoring import with_regions
 from context_builder.decide.terms import date_stamp, term_counts, terms
 from context_builder.items import ContextItem, Unit
 
@@ -90,7 +91,7 @@ class PlainArchive:
             row += mine or [None]
         for one, other in (*pairwise(row), *pairwise(reversed(row))):
             if one is not None and one in own and other is not None:
-                lift = own.get(other, 0.0) + own[one] * module._NEIGHBOUR_SHARE
+                lift = own.get(other, 0.0) + own[one] * scoring._NEIGHBOUR_SHARE
                 lifted[other] = max(lifted.get(other, 0.0), lift)
         return {n: self._rank(n, score, users) for n, score in lifted.items()}
 
@@ -161,7 +162,12 @@ def test_what_is_packed_ranks_as_what_is_not(
         postings._LEAST_IN_RUN = least
     wanted = plain.search(query, users, live) if plain.passages else {}
     pairs = sorted((-rank, -number) for number, rank in wanted.items())
-    regions = module._with_regions([(-rank, -number) for rank, number in pairs][:512])
+    regions = with_regions(
+        {
+            -number: -rank
+            for rank, number in sorted(pairs[:512], key=lambda one: -one[1])
+        }
+    )
     expected = {number: rank for rank, number in regions}
     assert {number: rank for rank, number in found} == pytest.approx(expected)
     assert [rank for rank, _ in found] == sorted((r for r, _ in found), reverse=True)

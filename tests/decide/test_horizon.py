@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
@@ -9,10 +10,16 @@ from hypothesis import strategies as st
 
 from context_builder import ContextBuilder, ContextItem, Settings, ToolCall
 from context_builder.decide import horizon
+from context_builder.decide.horizon import beyond_horizon
+from context_builder.decide.rules import Rules
 from context_builder.testing import WordCounter, turns
+from tests.decide.test_digest import looked_up
+from tests.decide.test_rungs import Ruler, answer, user
 
 if TYPE_CHECKING:
     import pytest
+
+    from context_builder.items import Unit
 
 BUDGET_TOKENS = 600
 
@@ -74,7 +81,7 @@ def test_what_is_far_too_old_is_not_counted() -> None:
     ctx.extend(history(2_000))
     ctx.build()
     results = [text for text in counter.texts if text.startswith("result")]
-    assert 20 < len(set(results)) < 400
+    assert 10 < len(set(results)) < 100
 
 
 def test_the_request_is_the_same_as_if_all_had_been_measured(
@@ -91,6 +98,23 @@ def test_the_request_is_the_same_as_if_all_had_been_measured(
     assert [(o.item_id, o.tokens_before, o.action) for o in far.explain().outcomes] == [
         (o.item_id, o.tokens_before, o.action) for o in report.outcomes
     ]
+
+
+def test_a_large_result_fills_no_more_than_its_reference() -> None:
+    """As references many more results fit, and those are looked at."""
+    rules = Rules(Ruler(), Settings(reference_facts_tokens=6))
+
+    def looked_at(units: list[Unit]) -> int:
+        units = [*units, user(len(units) + 1, 2)]
+        return len(units) - len(beyond_horizon(units, (), 6_400, rules))
+
+    said = [answer(n, 1, 1_000) for n in range(1, 400)]
+    found = [
+        dataclasses.replace(looked_up(2 * n, "{}", "word " * 1_000), turn=1)
+        for n in range(1, 400)
+    ]
+    assert looked_at(said) == 65  # a hundred tokens each
+    assert 195 < looked_at(found) < 205  # twenty-four and six, and the call
 
 
 def test_the_report_counts_what_the_request_did_not() -> None:

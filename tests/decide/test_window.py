@@ -114,3 +114,20 @@ def test_the_latest_user_message_never_slides_out() -> None:
         ctx.add_assistant_message("", tool_calls=[tool_call(f"c{number}")])
         ctx.add_tool_result("search", "found", tool_call_id=f"c{number}")
     assert any(message["content"] == "the question" for message in ctx.build())
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 6])
+def test_so_many_of_the_last_messages_stay(count: int, most: int) -> None:
+    """From the first on, if there are no more of them."""
+    before = plan(*["user"] * count)
+    rules = Rules(Ruler(), Settings(keep_last_messages=most))
+    after = slide_window(before, rules)
+    kept = [unit.id for unit in after.units if unit.is_shown]
+    assert kept == list(range(1, count + 1))[-most:]
+    assert (after is before) is (most >= count)
+    turns_rules = Rules(Ruler(), Settings(keep_last_turns=most))
+    assert slide_window(before, turns_rules).units == after.units
+    assert {unit.reason for unit in after.units if not unit.is_shown} <= {
+        "outside of the sliding window"
+    }

@@ -6,10 +6,9 @@ or as the SDK's own objects, and refuses what it does not know by the path of th
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from context_builder.collect.content import as_mapping
@@ -116,20 +115,30 @@ _DAMAGE = (
 """What reading trips on where something is not what the format says."""
 
 
-@contextlib.contextmanager
-def _typed(field: str) -> Iterator[None]:
-    """Turn what Python says of damaged data into an error of the library.
+class _Typed:
+    """Turns what Python says of damaged data into an error of the library.
 
-    Raises:
-        InvalidItemError: If something is not what the format says.
+    As a generator it would take several times as long, for each message that comes in.
     """
-    try:
-        yield
-    except ContextBuilderError:
-        raise
-    except _DAMAGE as error:
-        message = f"{field} is not what the format says ({type(error).__name__})"
-        raise InvalidItemError(message, field=field) from error
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        """Let what the library says pass.
+
+        Raises:
+            InvalidItemError: If something is not what the format says.
+        """
+        if isinstance(error, _DAMAGE) and not isinstance(error, ContextBuilderError):
+            found = type(error).__name__
+            message = f"{self._field} is not what the format says ({found})"
+            raise InvalidItemError(message, field=self._field) from error
 
 
 def _reader(format: str) -> _Reader:
@@ -169,7 +178,7 @@ def read_messages(
     """
     reader = _reader(format)
     listed = need_list(messages, "messages")
-    with _typed("messages"):
+    with _Typed("messages"):
         return reader.read_messages(listed)
 
 
@@ -181,7 +190,7 @@ def read_request(request: Mapping[str, Any], *, format: str = "openai") -> Impor
         InvalidItemError: If it is not what the format says; `field` is the path.
     """
     reader = _reader(format)
-    with _typed("request"):
+    with _Typed("request"):
         return reader.read_request(request)
 
 
@@ -288,7 +297,7 @@ def read_tools(tools: Iterable[object]) -> tuple[Mapping[str, Any], ...]:
 
 def _read_tool(tool: object, number: int) -> Mapping[str, Any]:
     field = f"tools[{number}]"
-    with _typed(field):
+    with _Typed(field):
         data = repair_json(plain_json(openai_chat.read_tool(tool, number), field))
         kind = "custom" if "custom" in data else "function"
         need_str(openai_chat.tool_name(data), f"{field}.{kind}.name")
@@ -311,5 +320,5 @@ def _check_schema(function: Mapping[str, Any], field: str) -> None:
     if not isinstance(parameters, Mapping):  # true and false are schemas, of no object
         raise wrong(parameters, field, "a JSON Schema")
     check_schema(parameters, field)
-    with _typed(field):
+    with _Typed(field):
         functions_text([function])

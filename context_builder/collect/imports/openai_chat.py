@@ -17,6 +17,7 @@ from context_builder.collect.imports.reading import (
     need_str,
 )
 from context_builder.collect.plain import to_json, wrong
+from context_builder.copies import changed
 from context_builder.errors import InvalidItemError
 from context_builder.items import ContextItem
 from context_builder.messages import ReasoningPart, Role, ToolCall
@@ -32,6 +33,7 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
+_CALL = ToolCall(id="", name="")
 _CUT_OFF = ("length", "content_filter")
 """Reasons to stop that leave an answer unfinished."""
 
@@ -114,7 +116,9 @@ def _reasoning(data: Mapping[str, Any]) -> tuple[ReasoningPart, ...]:
 
 def _calls(data: Mapping[str, Any], field: str) -> tuple[ToolCall, ...]:
     calls = data.get("tool_calls") or ()
-    if not isinstance(calls, Sequence) or isinstance(calls, str):
+    if type(calls) is not list and (
+        not isinstance(calls, Sequence) or isinstance(calls, str)
+    ):
         raise wrong(calls, f"{field}.tool_calls", "a list")
     read = [
         read_call(call, field=f"{field}.tool_calls[{number}]")
@@ -152,13 +156,15 @@ def read_call(call: object, *, field: str) -> ToolCall:
 
 def _function_call(call_id: str, function: Mapping[str, Any], field: str) -> ToolCall:
     arguments = function.get("arguments")
-    if isinstance(arguments, Mapping):
+    if type(arguments) is not str and isinstance(arguments, Mapping):
         arguments = to_json(dict(arguments), f"{field}.arguments")
-    return ToolCall(
-        id=call_id,
-        name=need_str(function.get("name"), f"{field}.name"),
-        arguments=need_str(arguments or "", f"{field}.arguments", allow_empty=True),
-    )
+    name = need_str(function.get("name"), f"{field}.name")
+    arguments = need_str(arguments or "", f"{field}.arguments", allow_empty=True)
+    texts = (call_id, name, arguments)
+    if all(type(text) is str and text.isascii() for text in texts):
+        # Nothing is left that a check could find.
+        return changed(_CALL, id=call_id, name=name, arguments=arguments)
+    return ToolCall(id=call_id, name=name, arguments=arguments)
 
 
 # --- answers --------------------------------------------------------------------------

@@ -35,7 +35,7 @@ _NO_TROUBLE: Final = re.compile(
     r"\b(?:0|no|without)\s+(?:error|exception|fail|warn)", re.IGNORECASE
 )
 _DIGITS: Final = re.compile(r"(?<![0-9a-f])(?=[a-f]*+[0-9])[0-9a-f]++")
-_NUMBERED: Final = r"[ \t]*+(?:\d++[\u2192:|\t][ \t]?+)?"
+_NUMBERED: Final = r"(?:[ \t]*+\d++[\u2192:|\t][ \t]?+)?"
 _DEFINITION: Final = re.compile(
     rf"^{_NUMBERED}(?P<indent>[ \t]*+)(?:"
     r"(?:export\s+|default\s+|async\s+|pub(?:\([a-z]+\))?\s+|abstract\s+|static\s+"
