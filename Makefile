@@ -8,7 +8,7 @@ DOCS_STAMP := $(VENV)/.docs-installed
 EXAMPLE := examples/data/airline_agent.json
 DEMO_MODEL := gpt-4o
 DEMO_TOKENS := 5000
-CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3 python
+CANDIDATES := $(PYTHON) python3.14 python3.13 python3.12 python3.11 python3 python
 USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help

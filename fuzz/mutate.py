@@ -29,14 +29,18 @@ def written(value: Json) -> bytes:
 
 
 def mutated(data: bytes, chance: Random, most: int) -> bytes | None:
-    """Return a document with one to four changes; None: it is no document."""
+    """Return a document with one to four changes; None: it is no document.
+
+    None as well for one that is nested deeper than Python writes: a change may put a
+    document into itself. An error here would end the fuzzer, and leave no input behind.
+    """
     try:
         value = json.loads(data)
+        for _ in range(chance.randint(1, 4)):
+            value = _changed(value, chance)
+        made = written(value)
     except (ValueError, RecursionError):
         return None
-    for _ in range(chance.randint(1, 4)):
-        value = _changed(value, chance)
-    made = written(value)
     return made if len(made) <= most else None
 
 
@@ -44,16 +48,16 @@ def _changed(value: Json, chance: Random) -> Json:
     """Return the value with one place in it changed."""
     places = [*_places(value, 0)]
     if not places or chance.random() < 0.02:
-        return chance.choice(ODD)
+        return _copied(chance.choice(ODD))
     parent, key = chance.choice(places)
     kind = chance.random()
     if kind < 0.2:
         del parent[key]
     elif kind < 0.5:
-        parent[key] = chance.choice(ODD)
+        parent[key] = _copied(chance.choice(ODD))
     elif kind < 0.7:
         other, name = chance.choice(places)
-        parent[key] = json.loads(json.dumps(other[name]))  # a copy: never a circle
+        parent[key] = _copied(other[name])
     elif isinstance(parent, list):
         _lengthen(parent, key, chance)
     else:
@@ -61,9 +65,14 @@ def _changed(value: Json, chance: Random) -> Json:
     return value
 
 
+def _copied(value: Json) -> Json:
+    """Copy what is put in: never a circle, and changed in this document alone."""
+    return json.loads(json.dumps(value))
+
+
 def _lengthen(parent: list[Json], at: int, chance: Random) -> None:
     if chance.random() < 0.5:
-        parent.insert(at, json.loads(json.dumps(parent[at])))
+        parent.insert(at, _copied(parent[at]))
     else:
         parent.append(parent.pop(at))
 

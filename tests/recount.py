@@ -72,12 +72,12 @@ def _least(text: str, count: Count) -> int:
 
 
 def _content(content: Json, count: Count) -> int:
+    """Count what a message says; the texts of its parts are one text when billed."""
     if content is None or isinstance(content, str):
         return count(content or "")
-    return sum(
-        count(part["text"]) if part["type"] == "text" else _IMAGE_TOKENS
-        for part in content
-    )
+    text = "".join(part["text"] for part in content if part["type"] == "text")
+    pictures = len([part for part in content if part["type"] != "text"])
+    return count(text) + pictures * _IMAGE_TOKENS
 
 
 def recount_tools(tools: Json, count: Count = o200k) -> int:

@@ -87,6 +87,25 @@ def test_a_compaction_is_an_event_with_counts(
     assert not any("question" in str(record.__dict__) for record in caplog.records)
 
 
+def test_a_compaction_that_was_loaded_is_told_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Each process that reads the session cold would count it once more."""
+    ctx = session(FakeSummarizer(returns=SUMMARY))
+    ctx.build()
+    loaded = ContextBuilder.load(ctx.dump(), max_tokens=500)
+    with caplog.at_level(logging.DEBUG, logger="context_builder"):
+        loaded.build()
+        told = [record.msg for record in caplog.records]
+        assert "compacted" not in told
+        (built,) = [one for one in caplog.records if one.msg == "context_built"]
+        assert built.__dict__["compactions"] == 0
+        assert loaded.explain().compactions == ctx.explain().compactions > 0
+        loaded.extend(turns(20))
+        loaded.build()
+    assert "compacted" in [record.msg for record in caplog.records]
+
+
 # --- ahead of time --------------------------------------------------------------------
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from fuzz.mutate import mutated
+from fuzz.mutate import ODD, mutated
 from fuzz.targets import SEEDS, TARGETS
 
 KNOWN = Path(__file__).parent / "data" / "fuzz"
@@ -62,3 +63,30 @@ def test_a_change_leaves_a_document() -> None:
     assert all(one is not None for one in made)
     assert len({*made}) > 20
     assert mutated(b"no document", chance, 1_000) is None
+
+
+def test_what_is_put_in_stays_as_it_is() -> None:
+    """A change of one document changes no other, and no document holds itself."""
+    before = json.dumps(ODD)
+    for seed in range(2_000):
+        mutated(b'{"a": [1]}', Random(seed), 1_000)  # noqa: S311
+    assert json.dumps(ODD) == before
+
+
+def test_a_document_as_deep_as_can_be_read_is_no_error() -> None:
+    """What an error in the changes ends is the fuzzer, without a word of the input."""
+    depth = next(depth for depth in range(1_000, 0, -1) if _is_readable(depth))
+    for seed in range(40):
+        mutated(_nested(depth), Random(seed), LARGEST)  # noqa: S311
+
+
+def _nested(depth: int) -> bytes:
+    return b'{"a":' * depth + b"1" + b"}" * depth
+
+
+def _is_readable(depth: int) -> bool:
+    try:
+        json.loads(_nested(depth))
+    except RecursionError:
+        return False
+    return True

@@ -10,7 +10,7 @@ import os
 from hypothesis import HealthCheck, Phase, settings
 
 from context_builder import ContextBuilder
-from context_builder.testing import WordCounter
+from context_builder.testing import WordCounter, tool_call
 from tests.machine.face import Face
 from tests.machine.kept import Kept
 from tests.trials import Recorder
@@ -72,3 +72,32 @@ def test_a_schema_that_requires_no_names_is_no_crash() -> None:
     ctx.add_user_message("Look.")
     (said,) = ctx.request("anthropic", model="claude-sonnet-4-6")["tools"]
     assert said["input_schema"]["required"] == ["b"]
+
+
+def test_a_request_between_call_and_result_leaves_no_trace() -> None:
+    """What left on the copy that it is decided on is told by nobody else."""
+    ctx = ContextBuilder(max_tokens=500, counter=WordCounter())
+    for number in range(4):
+        ctx.add_user_message(f"Order N{number}00 at {number}:15. " + "why " * 20)
+        ctx.add_assistant_message("because " * 20)
+    ctx.add_assistant_message("so " * 290, tool_calls=[tool_call("call_1", "look")])
+    ctx.build()
+    assert ctx.explain().pending_calls == 1
+    ctx.remove(ctx.items[0].id)
+    ctx.add_tool_result("look", "calm " * 60, tool_call_id="call_1")
+    ctx.add_user_message("And now? " + "then " * 30)
+    ctx.add_assistant_message("and " * 60)
+    anew = ContextBuilder.load(ctx.dump(), max_tokens=500, counter=WordCounter())
+    assert ctx.build() == anew.build()
+    assert "N000" not in str(ctx.build())
+
+
+def test_a_prompt_before_a_notice_alone_is_a_reported_move() -> None:
+    """Where all else has left, the notice is the beginning that a prompt moves."""
+    ctx = ContextBuilder(max_tokens=60, counter=WordCounter())
+    ctx.add_assistant_message("why " * 150)
+    ctx.add_assistant_message("because " * 150)
+    (notice,) = ctx.build()
+    assert "2 earlier messages were left out" in notice["content"]
+    ctx.add_system_prompt("You are terse.")
+    assert ctx.explain().prefix_moves[-1] == "a new system prompt"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.recount import recount
+from tests.recount import o200k, recount
 
 FAMILIES = ("gpt-4o", "gpt-4.1")
 """Models that count by o200k_base, framed as `recount` has it."""
@@ -33,6 +33,15 @@ BILLED = [
 def test_the_recount_is_never_more_than_the_bill(record: dict[str, Any]) -> None:
     """What the tests count with is never above the bill: no budget fails by it."""
     assert recount(record["request"]) <= record["usage"]["prompt_tokens"]
+
+
+def test_texts_of_one_message_are_one_text() -> None:
+    """As they are billed: two parts may share the token at which they meet."""
+    parts = [{"type": "text", "text": text} for text in ("Hel", "lo")]
+    apart = {"messages": [{"role": "user", "content": parts}]}
+    joined = {"messages": [{"role": "user", "content": "Hello"}]}
+    assert recount(apart) == recount(joined)
+    assert recount(joined) < 3 + 4 + sum(o200k(part["text"]) for part in parts)
 
 
 def test_the_recount_is_not_far_below_the_bill() -> None:

@@ -161,8 +161,17 @@ class Setup:
 
     def fresh(self, ctx: ContextBuilder) -> ContextBuilder:
         """Return a builder that plays the log of another one, and asks nobody."""
-        stored = json.loads(json.dumps(ctx.dump()))
+        return self.playing(json.loads(json.dumps(ctx.dump())))
+
+    def playing(self, stored: list[dict[str, Any]]) -> ContextBuilder:
+        """Return a builder that plays a log, and asks nobody."""
         return ContextBuilder.load(stored, **self.another().arguments)
+
+    def decides_as(self, other: Setup) -> bool:
+        """Say whether the same log gives the same requests; who counts is the same."""
+        return dataclasses.replace(self, counter=None) == dataclasses.replace(
+            other, counter=None
+        )
 
     def another(self) -> Setup:
         """Return the same setup, with a counter that has counted nothing."""

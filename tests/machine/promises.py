@@ -50,6 +50,7 @@ TALLY: Counter[str] = Counter()
 
 _MARK = re.compile(r"#\d+#")
 _NO_USER = "there is no user message"
+_TEXTS = {"text", "input_text", "output_text"}
 _MARKS_OF_CACHES = ("cache_control", "cachePoint")
 
 
@@ -177,7 +178,7 @@ def check_growth(before: Said, now: Said, *, or_ends_early: bool) -> None:
         return
     begin, later = [*_parts(before.request)], [*_parts(now.request)]
     if or_ends_early:
-        begin = begin[: len(later)]
+        begin = _ended_with(begin, later)
     assert _begins_with(later, begin), (before.target, begin, later)
     TALLY["requests that began with the one before"] += 1
 
@@ -190,12 +191,27 @@ def _parts(request: Json) -> Iterator[Json]:
         inner = "parts" if "parts" in message else "content"
         parts = message.get(inner)
         for part in parts if isinstance(parts, list) else [parts]:
-            if bare := _without_marks(part):
+            if bare := _bare(part):
                 yield who, bare
         for name, said in message.items():
             for one in said if isinstance(said, list) else [said]:
                 if name not in {inner, "role"}:
                     yield who, name, one
+
+
+def _ended_with(begin: list[Json], later: list[Json]) -> list[Json]:
+    """Return a beginning as it is when things were taken back: no longer than later.
+
+    Where neighbours are merged, what was taken back was the end of a text.
+    """
+    if not later or len(later) > len(begin):
+        return begin[: len(later)]
+    *whole, last = begin[: len(later)]
+    now = later[-1]
+    is_cut = isinstance(last[-1], str) and isinstance(now[-1], str)
+    if is_cut and last[:-1] == now[:-1] and last[-1].startswith(now[-1]):
+        last = now
+    return [*whole, last]
 
 
 def _begins_with(later: list[Json], begin: list[Json]) -> bool:
@@ -211,10 +227,17 @@ def _begins_with(later: list[Json], begin: list[Json]) -> bool:
     return bool(now == last)
 
 
-def _without_marks(part: Json) -> Json:
+def _bare(part: Json) -> Json:
+    """Return a part without marks for caches; one that is only text: the text.
+
+    What is said in words alone may be sent as a text or as a list of one, and becomes
+    such a list when the next message, with a picture, is merged into it.
+    """
     if not isinstance(part, dict):
         return part
-    return {name: said for name, said in part.items() if name not in _MARKS_OF_CACHES}
+    bare = {name: said for name, said in part.items() if name not in _MARKS_OF_CACHES}
+    is_text = bare.keys() <= {"type", "text"} and bare.get("type", "text") in _TEXTS
+    return bare.get("text", bare) if is_text else bare
 
 
 def check_order_of_loss(session: Model, before: Said, now: Said) -> None:
@@ -223,7 +246,11 @@ def check_order_of_loss(session: Model, before: Said, now: Said) -> None:
         return
     if now.report.compactions != before.report.compactions + 1:
         return
-    pinned = [item.id for item in session.ctx.items if item.pinned]
+    items = session.ctx.items
+    pinned = [item.id for item in items if item.pinned]
+    # The newest round stays longest, whatever somebody's own rule says of it.
+    calling = [number for number, item in enumerate(items) if item.tool_calls]
+    pinned += [item.id for item in items[calling[-1] :]] if calling else []
     check_no_inversion(_as_evicted(before.report), _as_evicted(now.report), pinned)
     TALLY["compactions checked for their order"] += 1
 
