@@ -39,7 +39,7 @@ _PASSAGE_CHARS = 700
 """Longer texts are indexed in pieces of about this length, cut at line ends."""
 _USER_BOOST = 1.3
 """What the user said is asked for more often than anything else."""
-_MOST_POSTINGS = 64
+_MOST_POSTINGS = 128
 """Of a term, only the newest places are kept: one that stands in more tells little."""
 _MOST_TERMS = 64
 """Of a long message, the rarest terms are looked for."""
