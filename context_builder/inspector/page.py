@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["page", "static_file"]
 
-_MODULES = ("elements.js", "words.js", "panels.js", "view.js", "report.js")
+_MODULES = (
+    "elements.js",
+    "reasons.js",
+    "words.js",
+    "panels.js",
+    "view.js",
+    "report.js",
+)
 """In the order in which they need one another."""
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)

@@ -19,7 +19,14 @@ _TYPES = {
     "svg": "image/svg+xml",
 }
 _OWN = ("app.js", "chat.js", "service.js", "page.css", "icon.svg")
-_SHARED = ("view.js", "words.js", "elements.js", "panels.js", "view.css")
+_SHARED = (
+    "view.js",
+    "words.js",
+    "reasons.js",
+    "elements.js",
+    "panels.js",
+    "view.css",
+)
 
 
 def pages(shared_file: Callable[[str], str]) -> APIRouter:

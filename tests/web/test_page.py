@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import re
@@ -16,7 +17,7 @@ from playwright.sync_api import expect, sync_playwright
 from typer.testing import CliRunner
 
 import context_builder.web
-from context_builder import ContextBuilder
+from context_builder import AdapterError, BudgetExceededError, ContextBuilder, Settings
 from context_builder.cli.commands import app
 from context_builder.inspector import (
     Timeline,
@@ -293,3 +294,50 @@ def test_no_colour_is_written_beside_the_palette() -> None:
     for text in (static_file("view.css"), own.read_text("utf-8")):
         rest = re.sub(r"--[\w-]+: light-dark\(.*;", "", text)
         assert not re.findall(r"#[0-9a-f]{3,8}\b|\brgba?\(", rest)
+
+
+def _in_chinese() -> list[tuple[re.Pattern[str], str]]:
+    """Return the sentences that the page says in Chinese, as it writes them."""
+    rows = re.findall(r'^    \["(.+)", "(.+)"\],$', static_file("reasons.js"), re.M)
+    assert len(rows) > 40
+    return [(re.compile(said), other) for said, other in rows]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"keep_tool_results": 2},
+        {"keep_last_turns": 2},
+        {"round_results_max_tokens": 60},
+        {"tool_result_max_chars": 200},
+    ],
+    ids=lambda one: next(iter(one), "default"),
+)
+@pytest.mark.parametrize("max_tokens", [2_500, 4_000])
+def test_every_reason_is_known_in_chinese(
+    settings: dict[str, int], max_tokens: int
+) -> None:
+    """What becomes of an agent's conversation, and why its beginning moved."""
+    said = _in_chinese()
+    messages = json.loads(EXAMPLE.read_text("utf-8"))["messages"]
+    ctx = ContextBuilder(max_tokens=max_tokens, settings=Settings(**settings))
+    reasons = set[str]()
+    for message in messages:
+        ctx.extend([message])
+        with contextlib.suppress(BudgetExceededError, AdapterError):
+            report = ctx.explain("strict")
+            reasons.update(report.prefix_moves)
+            for outcome in report.outcomes:
+                reasons.update(outcome.reason.split("; "))
+    reasons.discard("")
+    unknown = {r for r in reasons if not any(p.fullmatch(r) for p, _ in said)}
+    assert reasons
+    assert unknown == set()
+
+
+def test_a_reason_in_chinese_names_what_the_english_one_names() -> None:
+    """As many blanks are filled as there are groups."""
+    for pattern, other in _in_chinese():
+        filled = set(re.findall(r"\$(\d)", other))
+        assert filled == {str(n + 1) for n in range(pattern.groups)}, pattern

@@ -158,7 +158,7 @@ export class ItemsPanel {
         said(row.action, this.words.name("fate", fate));
       }
       said(row.after, this.words.number(tokens));
-      said(row.why, lists.reasons[reason]);
+      said(row.why, this.words.because(lists.reasons[reason]));
     });
     this.applyFilter();
   }
@@ -354,7 +354,9 @@ export class RequestsPanel {
     const verdict = words.say(found.path === null ? "extends" : "breaks", figures);
     return [
       element("p", { class: found.path === null ? "extends" : "breaks" }, verdict),
-      request.why ? element("p", { class: "quiet" }, request.why) : null,
+      request.why
+        ? element("p", { class: "quiet" }, this.words.because(request.why))
+        : null,
       element(
         "p",
         { class: "same" },

@@ -1,4 +1,6 @@
-// What the page says, in English and Chinese. Reasons come from the library, in English.
+// What the page says, in English and Chinese; for reasons see `reasons.js`.
+
+import { inOtherWords } from "./reasons.js";
 
 const WORDS = {
   en: {
@@ -346,6 +348,11 @@ export class Words {
   name(kind, word) {
     const known = WORDS[this.language][`${kind}_${word}`];
     return known ?? word;
+  }
+
+  // Why something is as it is, as the library says it.
+  because(reason) {
+    return inOtherWords(reason, this.language);
   }
 
   number(value) {
