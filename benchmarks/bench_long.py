@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.generate import conversation
 from benchmarks.timing import is_quick, print_table, seconds
-from context_builder import ContextBuilder
+from context_builder import ContextBuilder, Settings
+from context_builder.settings import ItemLimits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,9 @@ def drift(steps: int) -> tuple[float, float, float, float]:
 
 def with_items(items: int, appends: int) -> float:
     """Return the mean seconds of a step in a session that holds so many items."""
-    ctx = ContextBuilder(model="gpt-4o", max_tokens=BUDGET_TOKENS)
+    limits = ItemLimits(max_items=2 * items)  # the default is a million
+    settings = Settings(item_limits=limits)
+    ctx = ContextBuilder(model="gpt-4o", max_tokens=BUDGET_TOKENS, settings=settings)
     base = conversation(10_000)[1:]
     base = base[: len(base) - len(base) % 4]
     left = items

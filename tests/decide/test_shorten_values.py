@@ -345,3 +345,16 @@ def test_a_string_with_room_is_shortened_by_its_shape(
     assert len(looked) == (0 if shape is None else 1)
     if shape is not None:
         assert shown == shape
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: [[], inner]])
+def test_what_is_nested_deeper_than_python_reaches_is_shown(
+    wrap: Callable[[object], object],
+) -> None:
+    """Newer Pythons read such JSON: its first levels are shown, and nothing fails."""
+    value: object = [1]
+    for _ in range(20_000):
+        value = wrap(value)
+    for room in (20, 200, 2_000):
+        shown = JsonShortener(value).render(room)
+        assert json.loads(shown)

@@ -233,6 +233,8 @@ class JsonShortener:
                 for key, value in pairs
             )
         if isinstance(item, list) and item:
+            if id(item) not in self._sizes:
+                return _LEAST_CHARS  # it lies deeper than what is ever shown
             return min(self._size(item), _MARKER_CHARS + self._worth(item[0]))
         return 1 + min(self._size(item), 2 * _ITEM_CHARS)
 
