@@ -79,7 +79,7 @@ class SessionManager:
         store: str | Store | None = "memory:",
         namespace: str = "default",
         max_sessions: int = 10_000,
-        max_awake: int = 8,
+        max_awake: int = 20,
         idle_seconds: float | None = 3_600.0,
         lease_seconds: float = 15.0,
         wait_seconds: float = 20.0,
