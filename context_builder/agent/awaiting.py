@@ -129,6 +129,9 @@ async def _ask_in_thread(
     try:
         with waited:
             whole = await asyncio.wrap_future(begin(read))
+        # Where the thread was done before anybody waited for it, newer Pythons go on at
+        # once: first the loop has to come to the pieces that were handed to it.
+        await asyncio.sleep(0)
     finally:
         is_over.set()
     return question.pieces() if whole is None else whole

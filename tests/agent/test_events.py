@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +17,16 @@ from context_builder.agent import (
     TextDelta,
     ToolFinished,
     TurnFinished,
+    awaiting,
     tool,
 )
 from context_builder.sessions import SessionManager
+from context_builder.threads import begin
+from tests.agent.vendors import Says, ScriptedServer, aclose, client
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from context_builder.report import Report
 
 ASKED = "Use echo for rivers"
@@ -150,3 +157,32 @@ async def test_the_block_keeps_the_answer_where_the_turn_need_not() -> None:
             roles = [item.role for item in ctx.items]
             assert not ctx.was_interrupted
     assert roles == ["user", "assistant", "tool", "assistant"]
+
+
+def _done_at_once(call: Callable[[], object], **_: object) -> Future[object]:
+    """Start a call as a busy machine would: it is over before anybody waits for it."""
+    future = begin(call)
+    wait([future])
+    return future
+
+
+async def _known_at_once(future: Future[object]) -> object:
+    """Wait as Python 3.14 does for what is over already: not at all."""
+    return future.result()
+
+
+async def test_no_piece_is_lost_of_a_stream_that_was_over_before_it_was_awaited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that blocks is read in a thread, which may be faster than the loop."""
+    monkeypatch.setattr(awaiting, "begin", _done_at_once)
+    monkeypatch.setattr(asyncio, "wrap_future", _known_at_once)
+    with ScriptedServer() as server:
+        server.play(Says("All of it, to the last word."))
+        opened = client("openai", server)
+        ctx = ContextBuilder(max_tokens=2_000, model="gpt-4o")
+        kinds = [event async for event in Agent(opened).astream(ctx, "Say it.")]
+        await aclose(opened)
+    last = kinds[-1]
+    assert isinstance(last, TurnFinished)
+    assert last.result.text == "All of it, to the last word."
