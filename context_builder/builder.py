@@ -178,6 +178,7 @@ class ContextBuilder(Matching, Recollecting, Feedback):
             last is None
             or last.unanswered is not self._unanswered
             or last.unanswered[1] != self._log.revision
+            or last.unanswered[0] is not self._built  # another build failed since
             or last.asked != (target, model, max_tokens)
             or isinstance(max_tokens, bool | float)  # equal to a number, and none
             or self._desk is not None

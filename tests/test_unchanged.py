@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from context_builder import ContextBuilder, InvalidItemError, Settings
+from context_builder import (
+    BudgetExceededError,
+    ContextBuilder,
+    InvalidItemError,
+    Settings,
+)
 from context_builder.hooks import ContextProvider, Hooks
 from context_builder.testing import FakeSummarizer, WordCounter, turns
 from tests.test_complexity import calls_of
@@ -137,3 +142,13 @@ def test_providers_are_asked_at_each_message_and_builds_are_told_of() -> None:
     ctx.add_user_message("and now")
     assert any("it is" in str(message) for message in ctx.view())
     assert any("it is" in str(message) for message in ctx.build())
+
+
+def test_a_build_is_clean_after_another_one_that_failed() -> None:
+    """What was asked for in vain is not what was built last."""
+    ctx = session()
+    before = ctx.build()
+    with pytest.raises(BudgetExceededError):
+        ctx.build(max_tokens=1)
+    assert ctx.build() == before == list(ctx.view())
+    assert not ctx.is_dirty
