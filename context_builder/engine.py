@@ -325,7 +325,9 @@ class Engine(Intake):
         made = self._made_target(key)
         self._targets[key] = made
         if len(self._targets) > _MOST_TARGETS:
-            self._targets.popitem(last=False)
+            gone, _ = self._targets.popitem(last=False)
+            if self._last is not None and self._last.unanswered[0] == gone:
+                self._last = None
         return made
 
     def _made_target(self, key: TargetKey) -> Target:

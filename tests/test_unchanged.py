@@ -152,3 +152,13 @@ def test_a_build_is_clean_after_another_one_that_failed() -> None:
         ctx.build(max_tokens=1)
     assert ctx.build() == before == list(ctx.view())
     assert not ctx.is_dirty
+
+
+def test_a_build_is_clean_after_many_others_were_explained() -> None:
+    """Of the targets that were asked for, only the last few are remembered."""
+    ctx = session()
+    before = ctx.build()
+    for budget in range(200, 220):
+        ctx.explain(max_tokens=budget)
+    assert ctx.build() == before
+    assert not ctx.is_dirty
