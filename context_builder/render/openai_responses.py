@@ -200,15 +200,24 @@ def _say_assistant(item: ContextItem, ids: IdMap | None, model: str | None) -> _
 def _has_all_ids(item: ContextItem, text: str) -> bool:
     """Say whether an answer can go back with the ids that hold its pieces together.
 
-    Reasoning with an id is refused unless what follows has its id as well.
+    Reasoning with an id is refused unless what follows has its id as well. An id that
+    the vendor did not give, from a server that speaks like it, is refused, too.
     """
-    known = [_marks(call.extra).get("id") for call in item.tool_calls]
+    known = [
+        ("ctc" if call.type == "custom" else "fc", _marks(call.extra).get("id"))
+        for call in item.tool_calls
+    ]
     if text:
-        known.append(_answer_marks(item).get("id"))
-    return all(isinstance(known_id, str) for known_id in known)
+        known.append(("msg", _answer_marks(item).get("id")))
+    return all(_begins(known_id, begin) for begin, known_id in known)
+
+
+def _begins(known_id: object, begin: str) -> bool:
+    return isinstance(known_id, str) and known_id.startswith(begin)
 
 
 def _said_block(block: Mapping[str, Any], *, keeps_id: bool) -> dict[str, Any]:
+    keeps_id = keeps_id and _begins(block.get("id"), "rs")
     is_whole = keeps_id or not _is_reasoning(block)
     said = {key: value for key, value in block.items() if is_whole or key != "id"}
     return copy.deepcopy(said)

@@ -134,7 +134,7 @@ def _is_dump_head(value: object) -> bool:
 
 
 def _require_known(head: Mapping[str, Any], name: str) -> None:
-    if head["schema"] not in {SCHEMA, DUMP_SCHEMA}:
+    if head["schema"] not in (SCHEMA, DUMP_SCHEMA):  # it may be a list
         message = f"{name} is no session: its schema is {quoted(head['schema'])}"
         raise StoreError(message)
     version = head.get("version")
