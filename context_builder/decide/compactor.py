@@ -147,7 +147,7 @@ class Compactor(Ledger):
     def _plan(self, low_tokens: int) -> Plan:
         return Plan(
             units=self._doubles.handed_on(self.shown.live),
-            fixed_tokens=sum(self.fixed.values()),
+            fixed_tokens=self.fixed_tokens,
             target_tokens=low_tokens,
             limit_tokens=self.limit_tokens,
             current_turn=self.turn,

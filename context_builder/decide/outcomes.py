@@ -197,7 +197,7 @@ def class_uses(fold: Fold, rules: Rules) -> tuple[ClassUse, ...]:
     for unit in fold.shown.live:
         name = class_of(unit, turn)
         tokens[name] = tokens.get(name, 0) + unit.tokens
-    tokens["system"] = tokens.get("system", 0) + sum(fold.fixed.values())
+    tokens["system"] = tokens.get("system", 0) + fold.fixed_tokens
     tokens["history"] = tokens.get("history", 0) + fold.notice_tokens
     return tuple(
         ClassUse(name, tokens.get(name, 0), int(fold.limit_tokens * share))

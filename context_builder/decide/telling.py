@@ -91,10 +91,6 @@ class Telling:
         self.digest = self._digest(left, room_tokens, summaries, still)
         self._sizes = self._say(self._parts(self.evicted_items, self.digest))
 
-    def fills(self, room_tokens: int) -> bool:
-        """Say whether the digest takes all of so much room: it only ever grows."""
-        return self.digest.tokens * _DIGEST_GROWTH >= room_tokens
-
     def wanted_tokens(
         self,
         left: Sequence[Unit],
@@ -103,8 +99,8 @@ class Telling:
         still: Still = NOTHING,
     ) -> int:
         """Return what a digest would take if these units left as well."""
-        if self.fills(most_tokens):
-            return most_tokens
+        if self.digest.tokens * _DIGEST_GROWTH >= most_tokens:
+            return most_tokens  # it only ever has more to tell
         draft = self._digest(left, most_tokens, summaries, still)
         return min(most_tokens, int(draft.tokens * _DIGEST_GROWTH))
 

@@ -89,9 +89,8 @@ class EventStream(Response):
         leaving = asyncio.create_task(self._leaving(receive))
         self._stay_alive(is_due=False)
         try:
-            with contextlib.suppress(
-                OSError
-            ):  # some servers say so that nobody listens
+            # Some servers say by an error that nobody listens any more.
+            with contextlib.suppress(OSError):
                 await self._send(send)
         finally:
             self._alive.cancel()
